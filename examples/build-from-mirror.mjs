@@ -1,5 +1,5 @@
-// A build that may reach a package mirror and nothing else: whatever its packages run while they are installed can fetch
-// nothing from elsewhere, and send nothing anywhere.
+// A build that may reach a package mirror and nothing else: all that its packages run while they are installed can fetch
+// nothing from other places, and send nothing anywhere.
 //
 // NPM_MIRROR and PACKAGE name the registry and what is installed. MIRROR_TOKEN, where it is given, is sent to the mirror alone
 // and is not seen inside. Where network settings are not enforced, creating fails, and says so.

@@ -1,5 +1,5 @@
-// An agent that tries four ways to go on from one notebook: the table is loaded once, every fork has it in memory, and the
-// best continuation goes on. Needs the template: svc template build --builtin code-interpreter
+// An agent that tries four ways to continue from one notebook: the table is loaded once, every fork has it in memory, and the
+// best continuation continues. Needs the template: svc template build --builtin code-interpreter
 import { Sandbox } from '@svc/sdk';
 
 const LOAD = `
@@ -10,7 +10,7 @@ sales = pd.DataFrame({"day": days, "sold": 50 + 0.8 * days + 12 * np.sin(days / 
 past, future = sales[:100], sales[100:]
 `;
 
-/** What the agent's model would write: each fits another curve to the past and says how far it is off in the future. */
+/** Programs that the agent's model would write: each fits another curve to the past and says how far it is off in the future. */
 const CONTINUATIONS = {
   mean: 'guess = np.full(20, past.sold.mean())',
   line: 'guess = np.polyval(np.polyfit(past.day, past.sold, 1), future.day)',

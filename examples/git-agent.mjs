@@ -21,7 +21,7 @@ try {
   const at = { cwd: path };
   console.log(`cloned: ${(await git.log(at)).map(({ message }) => message).join(', ')}`);
 
-  // What the agent does.
+  // The agent's work.
   await git.checkout('agent/notes', { ...at, create: true });
   await sandbox.files.write(`${path}/NOTES.md`, '# Notes\n\nWritten by an agent.\n');
   await git.add(['NOTES.md'], at);

@@ -11,7 +11,7 @@ const client = new Client();
 const name = `paid-api-${Date.now()}`;
 await client.secrets.create({ name, value: key });
 
-// What a model wrote. It has no key to send, to print or to leak.
+// A program that a model wrote. It has no key to send, to print or to leak.
 const program = `
 import os, urllib.request
 

@@ -19,7 +19,7 @@ try {
   const results = await sandbox.withForks(
     4,
     async (fork, index) => {
-      // The same process, with the table in its memory, goes on in each fork.
+      // The same process, with the table in its memory, continues in each fork.
       const copy = await fork.commands.connect({ tag: 'worker' }, { output: 'new' });
       const input = copy.stdin.getWriter();
       await input.write(`${(index + 1) * 111}\n`);

@@ -45,7 +45,7 @@ try {
   step('Download the result');
   console.log(`  ${await sandbox.files.read('report.json')}`);
 
-  step('Pause, resume, and go on');
+  step('Pause, resume, and continue');
   try {
     await sandbox.pause();
     console.log('  paused');

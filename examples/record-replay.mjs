@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client } from '@svc/sdk';
 import { record, replay } from '@svc/testing';
 
-/** What is tested: asks a sandbox for the sum of some numbers, and follows how it is counted. */
+/** The function under test: asks a sandbox for the sum of some numbers, and follows how it is counted. */
 async function addUp(client, numbers) {
   const sandbox = await client.sandboxes.create();
   try {

@@ -1,4 +1,4 @@
-// One sandbox for each user: two messages of a chat may arrive at two servers at once, and both go on in the same sandbox.
+// One sandbox for each user: two messages of a chat may arrive at two servers at once, and both continue in the same sandbox.
 import { Client } from '@svc/sdk';
 
 const name = `user-${process.pid}`;

@@ -1,4 +1,4 @@
-// How a program that uses the SDK is tested without a service: the kit plays the service in memory. Any test framework will
+// A program that uses the SDK is tested without a service: the kit is the service in memory. Any test framework will
 // do; this file runs with
 // `node --test examples/test-an-agent.mjs`.
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-// Runs a program against a server of its own, which is gone afterwards:
+// Runs a program against a server of its own, which is deleted afterwards:
 //
 //   node examples/with-server.mjs [--driver linux|process] [--config FILE] [--runtime COMMAND] examples/quickstart.mjs
 //
@@ -36,7 +36,7 @@ async function chooseDriver() {
   if (linuxDriverCanRun(findings)) return 'linux';
   const lacking = findings.filter(({ ok, neededFor }) => !ok && neededFor === 'driver');
   console.error(
-    `${lacking.map(({ message }) => message).join('\n')}\n\nGoing on with the process driver: sandboxes are plain processes, NOT ISOLATED.\n`,
+    `${lacking.map(({ message }) => message).join('\n')}\n\nContinuing with the process driver: sandboxes are plain processes, NOT ISOLATED.\n`,
   );
   return 'process';
 }

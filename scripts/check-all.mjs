@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Runs what the gate checks besides types, lint and tests: the specifications, the files generated from them, the imports, shell
+// Runs what the gate checks besides types, lint and tests: the specifications, the files generated from them, the imports, comments, shell
 // scripts, Go, the links of the documentation, the tiers of tests.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
@@ -10,6 +10,7 @@ for (const script of [
   'check-specs.mjs',
   'check-generated.mjs',
   'check-imports.mjs',
+  'check-comments.mjs',
   'check-shell.mjs',
   'check-go.mjs',
   'check-docs.mjs',

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { runExample } from './run-example.js';
 import { withFramework } from './with-framework.js';
 
-/** What each example must have printed. */
+/** The expected output of each example. */
 const EXAMPLES: { name: string; prints: (string | RegExp)[]; needsMemory?: boolean; framework?: string }[] = [
   { name: 'quickstart', prints: ['wrote report.json', '"rows": 12', 'Done in'] },
   { name: 'agent-tools', prints: ['NameError', 'The sum of 1 to 10 is 55.'] },

@@ -30,7 +30,7 @@ export class ToolSandboxes implements AsyncDisposable {
   readonly #create: CreateSandboxOptions & { timeoutMs: number };
   readonly #name: string | undefined;
   readonly #owner: string | undefined;
-  /** Ids of further sandboxes of this process: a copy of a sandbox that was found by its name may lack the metadata. */
+  /** Ids of further sandboxes of this process: a copy of a sandbox that was found by its name may be without the metadata. */
   readonly #made = new Set<string>();
   #default: Promise<Sandbox> | undefined;
   #keepAlive: ReturnType<typeof setInterval> | undefined;
@@ -44,7 +44,7 @@ export class ToolSandboxes implements AsyncDisposable {
   }
 
   /**
-   * The sandbox of an id, or the default one, running; its time to live begins anew. A default one that is gone is made anew.
+   * The sandbox of an id, or the default one, running; its time to live begins anew. A default one that is deleted is made anew.
    * @throws for an id of none that a tool made
    */
   async use(id?: string): Promise<Sandbox> {

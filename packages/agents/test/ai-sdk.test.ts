@@ -53,7 +53,7 @@ it('aborting a generation kills the command', async () => {
   await untilKilled(sandbox, line);
 });
 
-it('images are told as images, and tools of one sandbox make no other', async () => {
+it('images are returned as images, and tools of one sandbox make no other', async () => {
   await using sandbox = await service.client.sandboxes.create();
   const dot =
     'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';

@@ -171,7 +171,7 @@ describe.each(drivers)('tools on the %s driver', (driver) => {
     },
   );
 
-  it('make the default sandbox anew when it is gone', async () => {
+  it('make the default sandbox anew when it is deleted', async () => {
     const [before] = await client.sandboxes.list().toArray();
     await client.sandboxes.kill(before!.sandboxId);
     const calls = await Promise.all([1, 2].map(() => said('run_command', { command: 'ls | wc -l' })));

@@ -37,7 +37,7 @@ it('describe what they take as JSON Schema, and name a sandbox only where there 
   expect(one[0]!.jsonSchema.properties).not.toHaveProperty('sandbox');
 });
 
-it('tell what is wrong with what a model gave, without a call to the service', async () => {
+it('report what is wrong with what a model gave, without a call to the service', async () => {
   const sandboxes = new ToolSandboxes({ client: service.client });
   const call = caller(sandboxes);
   const before = (await service.client.sandboxes.list().toArray()).length;
@@ -70,7 +70,7 @@ it('edit a place that is named exactly, and nothing else', async () => {
   expect(await sandbox.files.read('a.txt', { format: 'bytes' })).toEqual(new Uint8Array([0x61, 0, 0x62]));
 });
 
-it('tell no more of a folder or an error than fits a context', async () => {
+it('report no more of a folder or an error than fits a context', async () => {
   await using sandbox = await service.client.sandboxes.create();
   const call = caller(sandbox);
   await sandbox.commands.run('mkdir many; cd many; seq -f "%0200g" 900 | xargs touch');

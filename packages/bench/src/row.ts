@@ -9,7 +9,7 @@ export interface Figure {
   beside: { name: string; value: number; unit: Figure['unit'] }[];
   /** As the design states it; undefined where it states none. */
   target?: { text: string; met: boolean };
-  /** How it was taken: number of runs, sizes. */
+  /** The method: number of runs, sizes. */
   how: string;
 }
 
@@ -25,7 +25,7 @@ export interface BenchContext {
 /** A benchmark. It may skip itself with the reason. */
 export interface Row {
   id: string;
-  /** What it measures, for `--list`. */
+  /** The subject of the measurement, for `--list`. */
   about: string;
   run(context: BenchContext): Promise<Figure[] | { skipped: string }>;
 }

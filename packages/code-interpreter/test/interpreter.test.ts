@@ -68,7 +68,7 @@ describe.skipIf(lacks !== undefined)('the code interpreter', () => {
       expect(heard.sort()).toEqual(['err problem\n', 'out out ü 😀\n']);
     });
 
-    it('gives errors with name, value and traceback, and goes on', async () => {
+    it('gives errors with name, value and traceback, and continues', async () => {
       const { error } = await run('def half(n):\n    return n / 0\nhalf(1)');
       expect(error).toMatchObject({ name: 'ZeroDivisionError', value: 'division by zero' });
       expect(error?.traceback).toContain('half');
@@ -469,7 +469,7 @@ describe.skipIf(lacks !== undefined)('the code interpreter', () => {
     });
     expect(error?.name).toMatch(/KernelDied|MemoryError/);
     expect((await small.runCode('1 + 1')).text).toBe('2');
-    // While Linux gives back the memory of the first it may end an idle one too, which then says so and goes on anew.
+    // While Linux gives back the memory of the first it may end an idle one too, which then says so and continues anew.
     const other = await small.runCode('kept', { language: 'javascript' });
     if (other.error === undefined) expect(other.text).toBe('1');
     else expect(other.error.name).toBe('KernelDied');

@@ -1,5 +1,5 @@
 /**
- * What a target must offer for a case to make sense.
+ * A feature that a target must offer for a case to make sense.
  * `teams`: teams can be made and changed. `servers`: further servers with settings of their own can be started.
  * `templates`: the template operations answer. `memory`: memory snapshots. `isolation`: the sandbox is a machine of its
  * own. `users`: several users inside. `mounts`: volumes can be mounted. `receiver`: webhooks reach this machine. `egress`:

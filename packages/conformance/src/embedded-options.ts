@@ -1,6 +1,6 @@
 import type { ServerOptions } from '@svc/server';
 
-/** What sandboxes under test are: plain processes, containers of the `linux` driver, on gVisor's kernel, or of an Incus cluster. */
+/** The kind of sandboxes under test: plain processes, containers of the `linux` driver, on gVisor's kernel, or of an Incus cluster. */
 export type Tier = 'process' | 'linux' | 'gvisor' | 'incus';
 
 /** Settings of the server under test: as an operator would have it, but in a hurry. */

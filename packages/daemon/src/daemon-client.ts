@@ -18,7 +18,7 @@ export interface DaemonClientOptions extends DaemonAddress {
   fetch?: FetchLike | undefined;
   /** Sent with every request; headers of one call win. */
   headers?: Record<string, string | undefined> | undefined;
-  /** Carries the RPCs. Default: Node's HTTP client in Node, `fetch` elsewhere and where `fetch` is given. */
+  /** Carries the RPCs. Default: Node's HTTP client in Node, `fetch` on other platforms and where `fetch` is given. */
   transport?: Transport | undefined;
   /** For the transport that is used where neither `transport` nor `fetch` is given; see `createDefaultTransport`. */
   unrefStreams?: boolean | undefined;
@@ -33,7 +33,7 @@ export interface DaemonClient {
   readonly filesystem: ConnectClient<typeof Filesystem>;
   /** Plain HTTP routes: contents of files, health, metrics, environment. */
   readonly http: HttpClient<paths>;
-  /** What this daemon's version can do. */
+  /** The features of this daemon's version. */
   readonly features: DaemonFeatures;
 }
 

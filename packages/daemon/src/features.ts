@@ -1,4 +1,4 @@
-/** What a daemon of some version can do. */
+/** The features of a daemon's version. */
 export interface DaemonFeatures {
   /** Old enough to be out of support: below 0.1.0. */
   readonly outdated: boolean;

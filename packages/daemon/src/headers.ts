@@ -10,7 +10,7 @@ export interface DaemonAddress {
   user?: string | undefined;
 }
 
-/** Port on which daemons listen unless told otherwise. */
+/** Port on which daemons listen by default. */
 export const defaultDaemonPort = 49983;
 
 /** The headers that every request to a daemon carries, RPC or plain HTTP. */

@@ -47,6 +47,6 @@ it.each([
   ['application/json', false],
   ['application/connect+jsonx', false],
   [undefined, false],
-])('tells whether %s is a Connect stream', (type, expected) => {
+])('decides if %s is a Connect stream', (type, expected) => {
   expect(isConnectStream(type)).toBe(expected);
 });

@@ -9,7 +9,7 @@ export interface RawRequest {
   body: Buffer;
 }
 
-/** An HTTP server that keeps every request byte for byte, and answers as told. */
+/** An HTTP server that keeps every request byte for byte, and answers as scripted. */
 export async function startRawServer(respond: (request: RawRequest, response: ServerResponse) => void) {
   const requests: RawRequest[] = [];
   const server = createServer(async (incoming, response) => {

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { View } from './router/route.js';
 
-/** What the second key after `g` leads to. */
+/** Views by the second key after `g`. */
 const places: Readonly<Record<string, View>> = {
   s: 'sandboxes',
   t: 'templates',

@@ -74,7 +74,7 @@ export function Shell() {
               value={team}
               onChange={(event) => {
                 const chosen = event.currentTarget.value;
-                // Who looks at one team wants to see the other.
+                // A reader who looks at one team wants to see the other.
                 const id = route.view === 'teams' && route.id !== undefined ? chosen : undefined;
                 goTo(formatRoute({ team: chosen, view: route.view, id }));
               }}

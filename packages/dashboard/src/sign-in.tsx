@@ -25,7 +25,7 @@ export function SignIn({ why, onSignedIn }: { why: string | undefined; onSignedI
       <form class="card" onSubmit={submit}>
         <h1>Sign in</h1>
         <p>
-          For who runs this server. <code>svc dashboard</code> on its machine opens this page signed in.
+          For operators of this server. <code>svc dashboard</code> on its machine opens this page signed in.
         </p>
         {problem !== undefined && <Notice kind="error">{problem}</Notice>}
         <label for="token">Operator token</label>

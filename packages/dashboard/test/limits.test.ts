@@ -61,7 +61,7 @@ it('says what a limit does that is not above what is in use', () => {
   expect(told('maxConcurrentSandboxes', null)).toBeUndefined();
   expect(told('maxEgressMonthMiB', 0)).toContain('lose their way out');
   expect(told('maxSecrets', 1)).toContain('nothing is added');
-  // What is not there yet is refused later, which nobody needs to be told.
+  // Sandboxes that are not there yet are refused later, which needs no message.
   expect(told('maxTotalMemoryMiB', 0)).toBeUndefined();
   expect(told('maxCpuCount', 1)).toBeUndefined();
   expect(consequenceOf(limitFields[0]!, 1, undefined)).toBeUndefined();

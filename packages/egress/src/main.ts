@@ -8,7 +8,7 @@ process.on('uncaughtException', (error) => {
   process.exit(70);
 });
 
-// Whoever started this holds the other end of its standard input.
+// The program that started this has the other end of its standard input.
 process.stdin.on('error', () => process.exit(0));
 process.stdin.once('end', () => process.exit(0));
 process.stdin.resume();

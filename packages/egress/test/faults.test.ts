@@ -18,7 +18,7 @@ describe('a connection on the port of TLS', () => {
     await egress.setPolicy({ allowOut: ['a.example'], denyOut: ['0.0.0.0/0'] });
     const socket = egress.connect({ address: '9.9.9.9', port: 443 });
     const write = socket.write.bind(socket);
-    // What the client says is cut into segments of one byte.
+    // The client's bytes are cut into segments of one byte.
     socket.write = ((chunk: Buffer) => {
       let result = true;
       for (const byte of chunk) result = write(Buffer.from([byte]));
@@ -180,7 +180,7 @@ describe('the egress process', () => {
   });
 });
 
-/** Whether a socket takes more within a moment. */
+/** Returns true when a socket takes more within a moment. */
 function drained(socket: Socket): Promise<boolean> {
   return new Promise((resolve) => {
     const timer = setTimeout(() => resolve(false), 500);

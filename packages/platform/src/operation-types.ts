@@ -9,18 +9,18 @@ export type OperationId = keyof Operations;
 type ContentOf<Holder> = Holder extends { content: infer Content } ? Content[keyof Content] : undefined;
 type SuccessStatus = 200 | 201 | 202 | 203 | 204 | 205 | 206;
 
-/** What the request body holds; `undefined` where there is none. */
+/** The request body; `undefined` where there is none. */
 export type BodyOf<Id extends OperationId> = Operations[Id] extends { requestBody?: infer Body }
   ? ContentOf<NonNullable<Body>>
   : undefined;
 
-/** What a successful response holds; `undefined` where it is empty. */
+/** The body of a successful response; `undefined` where it is empty. */
 export type SuccessOf<Id extends OperationId> = Operations[Id] extends { responses: infer Responses }
   ? { [Status in keyof Responses & SuccessStatus]: ContentOf<Responses[Status]> }[keyof Responses &
       SuccessStatus]
   : never;
 
-/** What a failed response holds. */
+/** The body of a failed response. */
 export type FailureOf<Id extends OperationId> = Operations[Id] extends { responses: infer Responses }
   ? {
       [Status in Exclude<keyof Responses, SuccessStatus>]: ContentOf<Responses[Status]>;

@@ -37,7 +37,7 @@ const OPERATOR = /:[-+?]|##?|%%?|[-+?]/y;
 /**
  * Reads a value of an `ENV` or `ARG` step, the path of `WORKDIR` or `COPY`, the name of `USER`: `$NAME`, `${NAME}` and
  * `${NAME<operator>word}` with the operators of {@link VariableUse}. A backslash before `$`, and before `}` within
- * braces, makes it a plain character; before that a backslash stands for itself when it is written twice, and elsewhere
+ * braces, makes it a plain character; before that a backslash stands for itself when it is written twice, and in other places
  * always. Nothing is run: `$(...)` stays as it is.
  * @throws {StepTextError}
  */

@@ -90,7 +90,7 @@ describe('generating', () => {
   });
 });
 
-// A whole generation and a compile each, beside whatever else the machine does.
+// A whole generation and a compile each, beside the machine's other work.
 describe('editing a schema', { timeout: 180_000 }, () => {
   it('breaks the compile of what must follow, and of nothing else', async () => {
     expect(await compile(await generateInto('before'), program)).toBe('');

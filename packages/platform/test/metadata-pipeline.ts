@@ -1,4 +1,4 @@
-/** How the server reads the `metadata` filter: query decoding, form decoding of the whole, split, of each part. */
+/** Reads the `metadata` filter as the server does: query decoding, form decoding of the whole, split, of each part. */
 export function decodeMetadataFilter(rawQueryValue: string): Record<string, string> {
   const text = unescapeForm(unescapeForm(rawQueryValue));
   return Object.fromEntries(

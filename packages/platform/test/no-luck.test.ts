@@ -31,7 +31,7 @@ const TIME_PASSES: Record<string, string> = {
   'packages/runtime/test/linux-crash.test.ts': 'a driver is killed at different moments',
   'packages/sdk/test/e2e/commands.test.ts': 'a reader is slow',
   'packages/server/test/component/linux.test.ts': 'a server is killed at different moments',
-  'packages/server/test/component/outage.test.ts': 'a database stands still for a while',
+  'packages/server/test/component/outage.test.ts': 'a database is frozen for a while',
   'packages/server/test/component/survive.test.ts': 'a server is killed at different moments',
   'packages/server/test/hostile/daemon-answers.test.ts': 'an answer that never ends is read for a while',
 };
@@ -42,7 +42,7 @@ const sleeps = (text: string) =>
   );
 
 describe('tests', () => {
-  it('are never tried again: one that needs luck tells of a fault', () => {
+  it('are never tried again: one that needs luck has a fault', () => {
     expect(packageTests().test?.retry).toBe(0);
     const configured = files('*vitest*.config.ts', 'vitest.shared.ts', 'scripts/*', '*package.json');
     const again = [...configured, ...files('packages/*.test.ts', 'examples/test/*.ts')].filter(([, text]) =>

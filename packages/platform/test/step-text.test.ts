@@ -58,13 +58,13 @@ describe('the text of a step', () => {
     },
   );
 
-  it('tells of a value that is asked for and missing', () => {
+  it('reports a value that is asked for and missing', () => {
     expect(() => expandStepText(parseStepText('${U:?set U to $A}'), find)).toThrow('U: set U to one');
     expect(() => expandStepText(parseStepText('${E:?}'), find)).toThrow('E: it has no value');
     expect(expandStepText(parseStepText('${E?}'), find)).toBe('');
   });
 
-  it('stays within what memory and time there are, whatever it says', () => {
+  it('stays within what memory and time there are, with any text', () => {
     let value = 'x'.repeat(1_000);
     const double = () => {
       value = expandStepText(parseStepText('$V$V'), () => value);

@@ -1,4 +1,4 @@
-// `@svc/sdk/operator`: for who runs a server. Apart from the rest, so that applications do not carry it.
+// `@svc/sdk/operator`: for who runs a server. Separate from the rest, so that applications do not carry it.
 
 export type { ApiKey, CreatedApiKey } from './api-keys/api-key.js';
 export type { AuditEntry, AuditFilter, AuditOutcome } from './operator/audit-entry.js';

@@ -39,7 +39,7 @@ it('gives lists as pages and as items', () => {
   >();
 });
 
-it('tells events and forks apart by their fields', () => {
+it('distinguishes events and forks by their fields', () => {
   expectTypeOf<Extract<CommandEvent, { type: 'stdout' | 'stderr' }>['data']>().toEqualTypeOf<Uint8Array>();
   expectTypeOf<Extract<CommandEvent, { type: 'reattached' }>>().not.toHaveProperty('data');
   expectTypeOf<Extract<ForkResult<Sandbox>, { ok: false }>['error']>().toEqualTypeOf<SvcError>();

@@ -10,7 +10,7 @@ export function exitCodeOf(end: { exitCode: number; error?: string }): number {
   return signal === undefined ? 1 : 128 + constants.signals[signal];
 }
 
-/** The signal that ended a program, as the daemon's `signal: killed` tells it. Pure. */
+/** The signal that ended a program, as the daemon's `signal: killed` names it. Pure. */
 export function signalOf(error: string | undefined): NodeJS.Signals | undefined {
   const name = /signal: (\w+)/.exec(error ?? '')?.[1];
   if (name === undefined) return undefined;

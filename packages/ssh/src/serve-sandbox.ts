@@ -20,7 +20,7 @@ export interface ServeOptions {
   version: string;
   /** Aborted: the user wants this to end. */
   signal: AbortSignal;
-  /** Something that the user should know although the connection goes on. */
+  /** Something that the user should know although the connection continues. */
   onNote(text: string): void;
 }
 

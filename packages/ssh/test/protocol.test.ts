@@ -30,7 +30,7 @@ async function fate(...sent: Buffer[]): Promise<string> {
 
 const packet = (...fields: Buffer[]) => plain.seal(Buffer.concat(fields), 0);
 
-describe('a client that breaks the protocol is told how, in one line', () => {
+describe('a client that breaks the protocol gets the reason, in one line', () => {
   it.each<[string, Buffer[], RegExp]>([
     ['text of another protocol', [Buffer.from('GET / HTTP/1.1\r\n')], /does not speak SSH 2.0/],
     ['an endless first line', [Buffer.alloc(5000, 0x41)], /does not speak SSH/],
@@ -158,7 +158,7 @@ describe('a connection', () => {
     expect((await serve(...messages)).ended).toMatch(expected),
   );
 
-  it('refuses what is not there and goes on', async () => {
+  it('refuses what is not there and continues', async () => {
     const forward = Buffer.concat([
       byte(message.globalRequest),
       string('tcpip-forward'),

@@ -2,7 +2,7 @@
 const sources = new WeakMap<AbortSignal, readonly AbortSignal[]>();
 
 /**
- * As `AbortSignal.any`, which in Node before 22.15 lets go of its sources: a time limit that nothing else refers to
+ * As `AbortSignal.any`, which in Node before 22.15 releases its sources: a time limit that nothing else refers to
  * (`AbortSignal.timeout`) then ends with the next garbage collection, and never fires.
  */
 export function anyOf(signals: readonly AbortSignal[]): AbortSignal {

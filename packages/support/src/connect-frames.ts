@@ -22,7 +22,7 @@ export function frame(payload: unknown, flags = 0): Buffer<ArrayBuffer> {
   return Buffer.concat([frameHead(bytes.length, flags), bytes]);
 }
 
-/** What stands before a payload of `length` bytes. */
+/** Returns the head of a payload of `length` bytes. */
 export function frameHead(length: number, flags = 0): Buffer {
   const head = Buffer.alloc(5);
   head[0] = flags;

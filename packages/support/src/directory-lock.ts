@@ -63,7 +63,7 @@ async function trySucceed(path: string, draft: string): Promise<boolean> {
       holder = await readHolder(election);
       continue;
     }
-    // Who read the lock long ago may win an election that was over: the lock then has another holder by now.
+    // A process that read the lock long ago may win an election that was over: the lock then has another holder by now.
     const valid = (await readHolder(path))?.token === first?.token;
     if (valid) {
       await rename(draft, path);

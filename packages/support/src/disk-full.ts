@@ -1,4 +1,4 @@
-/** Whether a system call failed because the disk, or the owner's share of it, is used up. */
+/** Returns true when a system call failed because the disk, or the owner's share of it, is used up. */
 export function isDiskFull(error: unknown): boolean {
   const { code, errno } = (error ?? {}) as { code?: unknown; errno?: unknown };
   // Node has no name for a quota that is used up (EDQUOT).

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 
 /**
- * Lines of UTF-8, read as they are asked for. One without an end takes no more memory than the limit. Whoever stops early, or is
- * told of a line that is too long, has the stream destroyed.
+ * Lines of UTF-8, read as they are asked for. One without an end takes no more memory than the limit. A reader who stops early, or
+ * gets a line that is too long, has the stream destroyed.
  * @param mostBytes the longest line, bytes
  * @throws {RangeError} for a longer one
  */

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 
 /**
- * When a process started, as text that only serves comparison: together with the pid it tells a process from a later
+ * When a process started, as text that only serves comparison: together with the pid it distinguishes a process from a later
  * one with the same pid. Undefined when there is none, or only a zombie is left.
  */
 export function processStart(pid: number): string | undefined {
@@ -18,12 +18,12 @@ export function processStart(pid: number): string | undefined {
   }
 }
 
-/** Whether exactly the process that was recorded still runs. */
+/** Returns true while exactly the process that was recorded still runs. */
 export function isSameProcess(pid: number, start: string): boolean {
   return processStart(pid) === start;
 }
 
-/** Whether a process stands still by SIGSTOP or its like. False when it is gone. */
+/** Returns true for a process that SIGSTOP or its like has stopped. False when it has exited. */
 export function isStopped(pid: number): boolean {
   if (process.platform === 'linux') return readProcStat(pid)?.state === 'T';
   try {
@@ -47,7 +47,7 @@ export interface ProcStat {
   startTicks: string;
 }
 
-/** Reads `/proc/<pid>/stat`. Undefined when the process is gone. */
+/** Reads `/proc/<pid>/stat`. Undefined when the process has exited. */
 export function readProcStat(pid: number): ProcStat | undefined {
   let text: string;
   try {

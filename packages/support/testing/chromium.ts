@@ -10,7 +10,7 @@ export const chromium = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr
   (path) => existsSync(path),
 );
 
-/** How tests start it: as root, without a display, and without asking anybody for anything. */
+/** Arguments with which tests start it: as root, without a display, and without asking anybody for anything. */
 const ARGUMENTS = [
   '--headless',
   '--no-sandbox',
@@ -29,7 +29,7 @@ export interface TestBrowser extends AsyncDisposable {
 
 /**
  * Starts Chromium in a network of its own, from which pages reach the given ports of 127.0.0.1 and nothing else. In that of the
- * machine it would give up whatever waits for a connection with ERR_NETWORK_CHANGED each time an address comes or goes, which
+ * machine it would give up everything that waits for a connection with ERR_NETWORK_CHANGED each time an address comes or goes, which
  * happens whenever tests at its side start a server with sandboxes. Without the right to make a network it uses the machine's.
  */
 export async function launchChromium(ports: number[], ...more: string[]): Promise<TestBrowser> {

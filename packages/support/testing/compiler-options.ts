@@ -1,6 +1,6 @@
 import ts from 'typescript';
 
-/** How programs that documentation shows are compiled: as strictly as an application may be. */
+/** Compiler options for programs that documentation shows: as strict as an application may be. */
 export const compilerOptions: ts.CompilerOptions = {
   module: ts.ModuleKind.NodeNext,
   moduleResolution: ts.ModuleResolutionKind.NodeNext,

@@ -20,7 +20,7 @@ export function whyNot(driver: DriverName): string | undefined {
 
 type RunningServer = Awaited<ReturnType<typeof startServer>>;
 
-/** What a suite gets: one server for the whole file and driver. */
+/** The server of a suite: one for the whole file and driver. */
 export interface Stage {
   readonly driver: DriverName;
   readonly server: RunningServer;

@@ -26,7 +26,7 @@ export interface ReceivedRequest {
   body: Buffer;
 }
 
-/** How the collector answers: a status, or not at all. */
+/** The answer of the collector: a status, or none at all. */
 export type Behaviour = number | 'hang';
 
 /** A collector that takes traces by OTLP over HTTP, in both encodings, and keeps them. */

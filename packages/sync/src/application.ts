@@ -22,7 +22,7 @@ export function onlyMode(action: Action): boolean {
   );
 }
 
-/** Tells of an action that was done. */
+/** Reports an action that was done. */
 export function announce(action: Action, emit: (event: SyncEvent) => void): void {
   if (action.kind === 'conflict') {
     const { path, kept, copy } = action;

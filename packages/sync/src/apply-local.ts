@@ -90,7 +90,7 @@ function wantedOf(action: Action): Wanted | undefined {
   const { path, entry, source, replaces } = action;
   if (source?.type !== 'file') return undefined;
   const { digest, sizeBytes, modifiedMs } = source;
-  // A new file is the user's own: others get no right to write it, whatever it was in the sandbox.
+  // A new file is the user's own: others get no right to write it, with any mode in the sandbox.
   const mode = replaces?.type === 'file' ? replaces.mode : takenMode(source.mode) | 0o600;
   return {
     path,

@@ -14,7 +14,7 @@ export type SyncStopReason =
   /** A program that is needed is missing in the sandbox. */
   | 'unsupported';
 
-/** A synchronization stopped, because going on could do harm. Nothing was deleted for it. */
+/** A synchronization stopped, because continuing could do harm. Nothing was deleted for it. */
 export class SyncStoppedError extends SvcError {
   static override readonly kind: string = 'SyncStoppedError';
   static override readonly code: string = 'sync_stopped';

@@ -3,7 +3,7 @@ import type { SyncEvent } from './events.js';
 /** Most events that are kept for a reader who does not take them; progress is dropped before anything else. */
 const longestQueue = 10_000;
 
-/** Hands events to a callback, and to whoever iterates. */
+/** Hands events to a callback, and to readers of the iterator. */
 export class EventQueue {
   readonly #onEvent: ((event: SyncEvent) => void) | undefined;
   readonly #readers = new Set<{ events: SyncEvent[]; wake: () => void }>();

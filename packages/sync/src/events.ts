@@ -23,7 +23,7 @@ export type SyncEvent =
       /** Where the other version is now, on both sides; undefined when it was given up (`prefer`). */
       readonly copy: string | undefined;
     }
-  /** A path is left alone on both sides. Told once for each path and reason. */
+  /** A path is left alone on both sides. Reported once for each path and reason. */
   | { readonly type: 'skipped'; readonly side: Side; readonly path: string; readonly reason: string }
   /** Progress of one round's transfer. */
   | {

@@ -1,4 +1,4 @@
-// `@svc/sdk/sync`: two directories kept equal. Apart from the rest: it needs the files of a machine.
+// Two directories kept equal: one of this machine, and one of a sandbox.
 
 export { DirectorySync, type SyncStatus } from './directory-sync.js';
 export { SyncStoppedError, type SyncStopReason } from './errors.js';

@@ -39,13 +39,13 @@ export interface SyncOptions {
   /** True when one side may become empty when the other is not, and with it the other. Default false: it stops. */
   allowEmpty?: boolean | undefined;
   /**
-   * File of this machine that keeps the last common state, so that the next synchronization tells what was deleted
+   * File of this machine that keeps the last common state, so that the next synchronization knows what was deleted
    * meanwhile. Default: none; the next one then brings back what is on one side only.
    */
   stateFile?: string | undefined;
   /** User inside the sandbox. Default: the sandbox's default user. */
   user?: string | undefined;
-  /** Told of everything that happens, in order. Must not throw. */
+  /** Called for everything that happens, in order. Must not throw. */
   onEvent?: ((event: SyncEvent) => void) | undefined;
   /** Stops the synchronization. */
   signal?: AbortSignal | undefined;

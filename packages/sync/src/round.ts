@@ -17,7 +17,7 @@ import type { Scan } from './scan.js';
 export interface RoundResult {
   /** Changes that were made. */
   readonly changes: number;
-  /** Paths that are not equal yet, as far as this look tells; empty when nothing is left to be done. */
+  /** Paths that are not equal yet, as far as this look shows; empty when nothing is left to be done. */
   readonly unsettled: readonly string[];
   readonly scans: { readonly local: Scan; readonly remote: Scan };
 }
@@ -81,7 +81,7 @@ export async function runRound(context: RoundContext): Promise<RoundResult> {
     });
   }
 
-  /** Paths that are left alone, each told once. */
+  /** Paths that are left alone, each reported once. */
   function collectBlocked(_: RoundContext, local: Scan, other: Scan): Set<string> {
     const blocked = new Set<string>([...local.busy, ...other.busy]);
     const tell = (side: Side, path: string, reason: string) => {
@@ -100,7 +100,7 @@ export async function runRound(context: RoundContext): Promise<RoundResult> {
         const first = taken.get(folded);
         if (first === undefined) taken.set(folded, path);
         else if (first !== path)
-          tell('remote', path, `the file system here cannot tell the name from ${first}`);
+          tell('remote', path, `the file system here does not distinguish the name from ${first}`);
       }
     }
     return blocked;
@@ -151,7 +151,7 @@ function refuseEmptied({ settings, memory }: RoundContext, local: Scan, remote: 
       return;
     if (memory.base.size < 2 && !(settings.deleteExtra && mode !== 'two-way')) return;
     throw new SyncStoppedError(
-      `sync: everything in the ${side} directory is gone, and it is not deleted on the other side. If that is meant, allow it (\`allowEmpty\`, --allow-empty).`,
+      `sync: everything in the ${side} directory was deleted, and it is not deleted on the other side. If that is meant, allow it (\`allowEmpty\`, --allow-empty).`,
       { reason: 'root_emptied' },
     );
   };
@@ -162,7 +162,7 @@ function refuseEmptied({ settings, memory }: RoundContext, local: Scan, remote: 
 function vanished(side: Side, path: string): SyncStoppedError {
   const where = side === 'local' ? 'of this machine' : 'of the sandbox';
   return new SyncStoppedError(
-    `sync: the directory ${path} ${where} is gone. Nothing was deleted on the other side. Put it back, or start anew without the state of before.`,
+    `sync: the directory ${path} ${where} is missing. Nothing was deleted on the other side. Put it back, or start anew without the state of before.`,
     { reason: 'root_vanished' },
   );
 }

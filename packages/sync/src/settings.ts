@@ -15,7 +15,7 @@ export interface SyncSettings {
   readonly allowEmpty: boolean;
   readonly rescanIntervalMs: number;
   readonly limits: ScanLimits;
-  /** Paths of which it was told that they are skipped. */
+  /** Paths that were reported as skipped. */
   readonly told: Set<string>;
 }
 

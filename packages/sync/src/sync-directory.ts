@@ -12,7 +12,7 @@ import { blankMemory, readState } from './state-file.js';
 /**
  * Keeps a directory of this machine and one of a sandbox equal, until it is stopped. Settles when they are equal for the
  * first time. Files, directories, links that stay inside and the right to execute are carried over; times of new
- * content too. Whatever the sandbox does, nothing outside the local directory is written or deleted. Node only.
+ * content too. For any sandbox, nothing outside the local directory is written or deleted. Node only.
  * @throws InvalidRequestError, FileNotFoundError with `pull`, SyncStoppedError, SandboxGoneError
  * @example
  * await using sync = await syncDirectory(sandbox, { local: './app', remote: 'app', ignore: ['node_modules'] });

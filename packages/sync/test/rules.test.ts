@@ -6,13 +6,13 @@ it.each([
   ['a', undefined],
   ['a/b c/ü\n"', undefined],
   ['..a/...', undefined],
-  ['', 'leads elsewhere'],
-  ['..', 'leads elsewhere'],
-  ['a/../b', 'leads elsewhere'],
-  ['/a', 'leads elsewhere'],
-  ['a//b', 'leads elsewhere'],
-  ['a/./b', 'leads elsewhere'],
-  ['a\0b', 'leads elsewhere'],
+  ['', 'leads out of the directory'],
+  ['..', 'leads out of the directory'],
+  ['a/../b', 'leads out of the directory'],
+  ['/a', 'leads out of the directory'],
+  ['a//b', 'leads out of the directory'],
+  ['a/./b', 'leads out of the directory'],
+  ['a\0b', 'leads out of the directory'],
   ['x'.repeat(256), 'too long'],
   [`${'x/'.repeat(2_000)}x`, 'too long'],
   ['bro\ufffdken', 'not UTF-8'],
@@ -50,7 +50,7 @@ it.each([
   else expect(said).toContain(problem);
 });
 
-it('leaves its own drafts and version control out whatever the rules say', async () => {
+it('leaves its own drafts and version control out despite the rules', async () => {
   const rules = await compileRules([{ directory: '', rules: ['!.git', '!.svc-sync-1', '!.svcignore'] }], {
     vcs: false,
   });

@@ -155,7 +155,7 @@ it('plays answers that a test changed by hand', async () => {
   expect((await client.sandboxes.list()).items[0]?.metadata).toEqual({ a: 'by hand' });
 });
 
-it('brings requests together as it is told', async () => {
+it('brings requests together as it is asked', async () => {
   const path = await smallCassette('normalized.jsonl');
   await using tape = await replay(path, {
     normalize: (request) => ({ ...request, body: request.body.replace(/"a":"\w+"/, '"a":"any"') }),

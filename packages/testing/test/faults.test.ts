@@ -5,7 +5,7 @@ import { TestService } from '../src/index.js';
 const countOf = (service: TestService, operation: string) =>
   service.requests.filter((request) => request.operation === operation).length;
 
-it('refuses as often as told, and lets the rest through', async () => {
+it('refuses as often as asked, and lets the rest through', async () => {
   await using service = new TestService();
   const fault = service.faults.add({ operation: 'createSandboxV2', times: 2, status: 429 });
   await service.client().sandboxes.create();

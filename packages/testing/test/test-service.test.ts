@@ -86,7 +86,7 @@ it('kills a command at its time limit, by the clock of the test', async () => {
   const sandbox = await service.client().sandboxes.create();
   const command = await sandbox.commands.start('sleep 100', { timeoutMs: 30_000 });
   const ended = command.wait().catch((error: unknown) => error);
-  // The client tells the service what is left of the limit, which is a little less.
+  // The client sends the service the rest of the limit, which is a little less.
   await service.clock.advance(25_000);
   expect((await sandbox.commands.list()).map(({ pid }) => pid)).toEqual([command.pid]);
   await service.clock.advance(5_000);
@@ -94,7 +94,7 @@ it('kills a command at its time limit, by the clock of the test', async () => {
   expect(await sandbox.commands.list()).toEqual([]);
 });
 
-it('ends sandboxes by the clock of the test, and tells those who read from them', async () => {
+it('ends sandboxes by the clock of the test, and notifies those who read from them', async () => {
   await using service = new TestService();
   service.onCommand('serve', { stdout: 'up\n', afterMs: 3_600_000 });
   const client = service.client();
@@ -110,7 +110,7 @@ it('ends sandboxes by the clock of the test, and tells those who read from them'
   await expect(client.sandboxes.get(sandbox.id)).rejects.toThrow(SandboxNotFoundError);
 });
 
-it('pauses and resumes: programs stand still meanwhile and go on', async () => {
+it('pauses and resumes: programs are frozen meanwhile and continue', async () => {
   await using service = new TestService();
   service.onCommand('count', { output: [{ stdout: 'one\n' }, { stdout: 'two\n', afterMs: 1_000 }] });
   const client = service.client();

@@ -86,7 +86,7 @@ export class SandboxBackend extends BaseSandbox {
     );
   }
 
-  /** @throws what is not about the file, such as a sandbox that is gone */
+  /** @throws what is not about the file, such as a sandbox that is deleted */
   async #attempt(
     path: string,
     act: (call: Pick<SandboxBackendOptions, 'user' | 'signal'>) => Promise<void>,

@@ -60,7 +60,7 @@ export async function serveHttp({
   };
 }
 
-/** Compares in a time that tells nothing of the token. */
+/** Compares in a time that reveals nothing of the token. */
 function isBearer(header: string | undefined, token: string): boolean {
   const digest = (value: string) => createHash('sha256').update(value).digest();
   return timingSafeEqual(digest(header ?? ''), digest(`Bearer ${token}`));

@@ -29,7 +29,7 @@ export function codeTools(target: ToolTarget): SandboxTool[] {
     name: 'run_command',
     title: 'Run a command',
     description:
-      'Runs a shell command line in a sandbox and returns exit code, stdout and stderr. For a program that goes on (a server), redirect its output and put it in the background: "nohup server > server.log 2>&1 &".',
+      'Runs a shell command line in a sandbox and returns exit code, stdout and stderr. For a program that keeps running (a server), redirect its output and put it in the background: "nohup server > server.log 2>&1 &".',
     input: {
       command: z.string().min(1).describe('Command line for bash.'),
       cwd,
@@ -57,7 +57,7 @@ export function codeTools(target: ToolTarget): SandboxTool[] {
       const { extension, program } = LANGUAGES[language];
       const file = `/tmp/run-${randomUUID()}.${extension}`;
       await sandbox.files.write(file, code, { signal });
-      // The shell is gone by then: what the program leaves in the background keeps nothing of the file.
+      // The shell has exited by then: what the program leaves in the background keeps nothing of the file.
       const line = `trap 'rm -f ${file}' EXIT; ${program} ${file}`;
       return run(sandbox, line, { cwd, timeoutMs: timeout_seconds * 1000, signal });
     },

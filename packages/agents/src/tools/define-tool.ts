@@ -42,7 +42,7 @@ export function text(...parts: string[]): ToolAnswer {
   return { content: parts.map((part) => ({ type: 'text', text: part })) };
 }
 
-/** Something that failed, as the model is told. */
+/** Something that failed, as the model reads it. */
 export function failure(message: string): ToolAnswer {
   return { ...text(message), isError: true };
 }

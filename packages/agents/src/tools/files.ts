@@ -37,7 +37,7 @@ export function fileTools(target: ToolTarget): SandboxTool[] {
   const writeFile = defineSandboxTool(target, {
     name: 'write_file',
     title: 'Write a file',
-    description: 'Writes a text file in a sandbox, folders above it included. What it held before is gone.',
+    description: 'Writes a text file in a sandbox, folders above it included. Its earlier content is lost.',
     input: { path, content: z.string(), user },
     effects: { idempotent: true },
     async run({ path, content, user }, { sandbox, signal }) {

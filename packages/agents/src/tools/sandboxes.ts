@@ -9,7 +9,7 @@ export function lifecycleTools(sandboxes: ToolSandboxes): SandboxTool[] {
     name: 'create_sandbox',
     title: 'Create a sandbox',
     description:
-      'Makes a further sandbox, apart from all others, and returns its id. It ends some time after its last use.',
+      'Makes a further sandbox, isolated from all others, and returns its id. It ends some time after its last use.',
     input: {
       template: z
         .string()
@@ -24,7 +24,7 @@ export function lifecycleTools(sandboxes: ToolSandboxes): SandboxTool[] {
     name: 'fork_sandbox',
     title: 'Fork a sandbox',
     description:
-      'Copies a running sandbox with its files, programs and their memory, and returns the ids of the copies. Each goes on by itself from where the source is: try several continuations of one state side by side.',
+      'Copies a running sandbox with its files, programs and their memory, and returns the ids of the copies. Each continues by itself from where the source is: try several continuations of one state side by side.',
     input: {
       count: z.number().int().min(1).max(20).default(1).describe('How many copies.'),
       sandbox: sandboxId,

@@ -20,7 +20,7 @@ it('a model writes, fails, repairs and reads', async () => {
   for (const [index, said] of told.entries()) expect(said).toMatch(TOLD[index]!);
 });
 
-it('images are told as images, and arguments that do not fit in words', async () => {
+it('images are returned as images, and arguments that do not fit in words', async () => {
   await using sandbox = await service.client.sandboxes.create();
   await sandbox.files.write('dot.png', new Uint8Array([137, 80, 78, 71]));
   const model = scriptedModel([

@@ -1,4 +1,4 @@
-/** What `node --cpu-prof` writes. */
+/** The output of `node --cpu-prof`. */
 export interface CpuProfile {
   /** µs of the monotonic clock. */
   startTime: number;

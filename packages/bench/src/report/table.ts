@@ -12,7 +12,7 @@ export function formatValue(value: number, unit: Figure['unit']): string {
   return `${value.toFixed(digits)} ${unit}`;
 }
 
-/** How ours compares: ours divided by the other, where both have the same unit. */
+/** Compares: ours divided by the other, where both have the same unit. */
 function ratio(figure: Figure, other: Figure['beside'][number]): string {
   if (other.unit !== figure.unit || other.value === 0) return '';
   return ` (${(figure.value / other.value).toFixed(2)} x)`;

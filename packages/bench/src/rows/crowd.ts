@@ -8,7 +8,7 @@ import { timed } from '../support/time.js';
 /** Sandboxes that start at once beside the one that works. */
 const STARTING = 50;
 
-/** How long commands take, ms each, one after another until `over`. */
+/** Returns the durations of commands, ms each, one after another until `over`. */
 async function commandsUntil(sandbox: Sandbox, over: () => boolean): Promise<number[]> {
   const times: number[] = [];
   while (!over()) times.push((await timed(() => sandbox.commands.run('true'))).ms);

@@ -5,7 +5,7 @@ import { startCommandChild } from '../support/command-child.js';
 import { startServerChild } from '../support/server-child.js';
 import { timed } from '../support/time.js';
 
-/** What one sandbox does to everybody else, as shell programs that never end by themselves. */
+/** Attacks of one sandbox on all others, as shell programs that never end by themselves. */
 const BOMBS = {
   fork: 'bomb() { bomb | bomb & }; bomb; while :; do :; done',
   memory: 'while :; do tail /dev/zero; done',
@@ -18,7 +18,7 @@ const BOMBS = {
   disk: 'while :; do cat /dev/zero > /tmp/fill; rm -f /tmp/fill; done',
 } satisfies Record<string, string>;
 
-/** How long the calls of a neighbour take, ms. To measure usage takes 50 ms by itself. */
+/** Returns the durations of a neighbour's calls, ms. To measure usage takes 50 ms by itself. */
 async function measure(client: Client, quiet: Sandbox, forMs: number): Promise<number[]> {
   const calls = [() => client.sandboxes.get(quiet.id), () => client.sandboxes.list(), () => quiet.usage()];
   const times: number[] = [];
@@ -27,7 +27,7 @@ async function measure(client: Client, quiet: Sandbox, forMs: number): Promise<n
   return times;
 }
 
-/** What one bomb did: p99 of the neighbour's calls, and of the same calls just before it. */
+/** The effect of one bomb: p99 of the neighbour's calls, and of the same calls just before it. */
 interface Paired {
   name: string;
   before: number;

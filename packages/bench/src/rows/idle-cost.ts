@@ -4,7 +4,7 @@ import { below, type Figure, type Row, runs } from '../row.js';
 import { daemons, processorMs, withDescendants } from '../support/processes.js';
 import { startServerChild } from '../support/server-child.js';
 
-/** What the share is told for: as many sandboxes as one machine easily holds. */
+/** The number of sandboxes that the share is given for: as many as one machine easily has. */
 const SCALE = 300;
 /** Made at once; more only wait for one another. */
 const AT_ONCE = 5;
@@ -30,7 +30,7 @@ export const idleCost: Row = {
       return withDescendants(server.rootPid).filter((pid) => !ofSandboxes.has(pid));
     };
     const client = new Client(server);
-    // What the server costs with nothing in it is not the sandboxes'.
+    // The cost of the empty server is not the sandboxes'.
     await sleep(forMs / 6);
     const empty = await share(service(), forMs / 2);
     for (let made = 0; made < count; made += AT_ONCE) {

@@ -6,7 +6,7 @@ import { interleave } from '../support/time.js';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 
-/** What an import adds to a process: the import alone, timed inside, so that Node's own start is not in it. */
+/** Measures the import alone, timed inside the process, so that Node's own start is not in it. */
 const importing = (name: string) => async () => {
   const { stdout } = await runNode(
     `const start = performance.now(); await import(${JSON.stringify(name)}); console.log(performance.now() - start)`,

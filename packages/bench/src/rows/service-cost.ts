@@ -7,7 +7,7 @@ import { below, type Row, runs } from '../row.js';
 import { processorMsOfTree, processorMsWithEnded } from '../support/processes.js';
 import { startServerChild } from '../support/server-child.js';
 
-/** What the service took when this was last set right, in units of {@link plainWork}: a change may make it half as much again. */
+/** The service's time when this was last set right, in units of {@link plainWork}: a change may make it half as much again. */
 const USUAL = { life: 0.48, run: 0.3 };
 const MOST = 1.5;
 /** Commands in one measurement, against one life: each is small beside the ticks that processor time is counted in. */

@@ -38,7 +38,7 @@ async function create({ server, client }: Served, pooled: boolean): Promise<numb
 /** Time until all copies answer. */
 const fork = (sandbox: Sandbox, count: number) => forkUntil(sandbox, { count }, (copy) => copy.isRunning());
 
-/** What the cgroup of a sandbox in which nothing happens is charged with, MiB: gVisor's kernel is in it. */
+/** Returns the memory that the cgroup of an idle sandbox is charged with, MiB: gVisor's kernel is in it. */
 async function idleMiB(context: BenchContext, tier: Tier, count: number): Promise<number> {
   return withDriver(
     context,
@@ -114,7 +114,7 @@ async function transfers(
   return { up, down };
 }
 
-/** What each figure is called, in the order of the table. */
+/** The name of each figure, in the order of the table. */
 const FIGURES = {
   pool: { what: 'create + first command, from the pool', unit: 'ms' },
   cold: { what: 'create + first command, cold', unit: 'ms' },

@@ -63,7 +63,7 @@ export const transfer: Row = {
     const up = await timed(() => sandbox.files.write('big', source(sizeMiB), { requestTimeoutMs: 0 }));
     const down = await timed(async () => drain(await sandbox.files.read('big', { format: 'stream' })));
     clearInterval(watch);
-    // What the sandbox's own file system takes, without any way there.
+    // The time of the sandbox's own file system, without any way there.
     const disk = await timed(() =>
       sandbox.commands.run(`dd if=/dev/zero of=dd bs=64k count=${sizeMiB * 16}`, UNLIMITED),
     );

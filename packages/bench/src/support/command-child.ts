@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { ServerChild } from './server-child.js';
 
-/** What the process that reads a command's output is told. */
+/** Orders for the process that reads a command's output. */
 export interface CommandOrders {
   server: Pick<ServerChild, 'apiUrl' | 'sandboxUrl' | 'apiKey'>;
   sandboxId: string;

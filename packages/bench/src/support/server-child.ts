@@ -17,7 +17,7 @@ export interface ServerRequest {
   incusAddress?: string;
 }
 
-/** What the process of the server is told. */
+/** Orders for the process of the server. */
 export interface ServerOrders extends ServerRequest {
   /** Removed by who starts the process: the server gives up the rights for it. */
   dataDir: string;
@@ -34,7 +34,7 @@ export interface ServerChild extends AsyncDisposable {
   rootPid: number;
   /** Settles once the warm pool is full again. */
   poolReady(): Promise<void>;
-  /** How late its event loop was since the last time that this was asked, p99, ms. */
+  /** Returns the delay of its event loop since the last call, p99, ms. */
   eventLoopDelayMs(): Promise<number>;
 }
 

@@ -17,7 +17,7 @@ const options = {
   ...(request.poolMemoryMiB === undefined ? {} : { poolMemoryMiB: request.poolMemoryMiB }),
   ...(request.driver === 'linux' ? { isolation: request.isolation ?? 'container' } : {}),
   ...(request.incusAddress === undefined ? {} : { incus: { address: request.incusAddress } }),
-  // What is measured is the service, not its limits.
+  // The subject of the measurement is the service, not its limits.
   rateLimits: { general: { rate: 0, burst: 0 }, create: { rate: 0, burst: 0 } },
   teamLimits: { maxConcurrentSandboxes: 500 },
   maxSandboxes: 500,
@@ -34,12 +34,12 @@ process.send?.({
   pid: process.pid,
 });
 
-/** How often the event loop is looked at, ms. */
+/** Time between looks at the event loop, ms. */
 const RESOLUTION_MS = 10;
 const delays = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
 delays.enable();
 
-/** How late the event loop was since the last time that this was asked, p99, ms. */
+/** Returns the delay of the event loop since the last call, p99, ms. */
 function eventLoopDelayMs(): number {
   const late = delays.count === 0 ? 0 : Math.max(0, delays.percentile(99) / 1e6 - RESOLUTION_MS);
   delays.reset();

@@ -35,8 +35,8 @@ export class Cli {
 
   /**
    * A client of the service that options, environment, settings or a local server name. When nobody named it and it is
-   * not the only one, standard error tells which it is.
-   * @param use.destroys tell in any case when nobody named it
+   * not the only one, standard error names it.
+   * @param use.destroys name it in any case when nobody chose it
    * @throws {CliError} without a key
    */
   async client(use: { destroys?: boolean } = {}): Promise<Client> {
@@ -71,7 +71,7 @@ export class Cli {
 
   /**
    * A client of the operator port that the environment names, or of the local server.
-   * @param use.destroys tell in any case when nobody named it
+   * @param use.destroys name it in any case when nobody chose it
    * @throws {CliError} without a token
    */
   async operator(use: { destroys?: boolean } = {}): Promise<OperatorClient> {

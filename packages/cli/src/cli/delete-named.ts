@@ -5,7 +5,7 @@ import type { Cli } from './cli.js';
 import { act, leaf } from './leaf.js';
 
 /**
- * Deletes things one after another and tells of each. Fails when there was none of one of the names.
+ * Deletes things one after another and reports each. Fails when there was none of one of the names.
  * @param done what to say of one. Default `Deleted`.
  */
 export async function deleteNamed(

@@ -55,7 +55,7 @@ Newest first; --all and --follow go forward in time. With --json every entry is 
   svc audit --team research --outcome refused
   svc audit --resource ID                        everything that was done to a sandbox
   svc audit --all --since 30d --json > audit.jsonl
-For who runs the server: the operator port is found as by \`svc team\`.`,
+For operators: the operator port is found as by \`svc team\`.`,
     )
     .action(
       act(async (cli, flags: AuditFlags) => {

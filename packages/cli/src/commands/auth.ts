@@ -95,7 +95,7 @@ function addStatus(auth: Command): void {
         'local server': 'local server',
         default: 'default',
       };
-      // Told before it is tried: a failure alone would not say with what.
+      // Printed before it is tried: a failure alone would not say with what.
       const shown = {
         Key:
           apiKey === undefined

@@ -29,7 +29,7 @@ function addDown(cluster: Command): void {
           explained(() => stopTrialCluster({ directory })),
         );
         cli.out.result({ stopped }, () =>
-          stopped ? 'The cluster is gone, and everything that was in it.\n' : 'There is no cluster here.\n',
+          stopped ? 'The cluster is deleted, and everything that was in it.\n' : 'There is no cluster here.\n',
         );
       }),
     );
@@ -94,7 +94,7 @@ interface StatusFlags {
 }
 
 function addStatus(cluster: Command): void {
-  leaf(cluster, 'status', 'tell which machines a cluster has, how they are, and what runs on them')
+  leaf(cluster, 'status', 'show the machines of a cluster, their state, and what runs on them')
     .option(
       '--address <socket>',
       "an Incus socket of this machine (SVC_INCUS_ADDRESS; default: the trial cluster's)",

@@ -18,7 +18,7 @@ export function addDashboardCommand(dashboard: Command): void {
     )
     .addHelpText(
       'after',
-      '\nFor who runs the server: it is found by itself on its machine, elsewhere from SVC_OPERATOR_URL and SVC_OPERATOR_TOKEN.\nOver SSH, forward the operator port first: ssh -L 3003:localhost:3003 SERVER.',
+      '\nFor operators: the server is found by itself on its machine, on others by SVC_OPERATOR_URL and SVC_OPERATOR_TOKEN.\nOver SSH, forward the operator port first: ssh -L 3003:localhost:3003 SERVER.',
     );
 }
 

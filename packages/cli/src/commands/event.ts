@@ -15,7 +15,7 @@ interface EventFlags {
 export function addEventCommands(event: Command): void {
   leaf(event, 'list', 'list events about sandboxes, newest first')
     .alias('ls')
-    .option('--sandbox <id>', 'only of this sandbox, even if it is gone')
+    .option('--sandbox <id>', 'only of this sandbox, even if it is deleted')
     .option('--type <names>', 'created, killed, paused, ...; repeatable', collectEvents)
     .addOption(new Option('--order <order>', 'order by time').choices(['asc', 'desc']))
     .option('-n, --limit <count>', 'at most this many', wholeNumber('--limit', 1, 100_000), 25)

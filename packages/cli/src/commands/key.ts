@@ -109,7 +109,7 @@ function addRotate(key: Command): void {
     .option('--expires <when>', expiryHelp, (text) => parseExpiry(text))
     .addHelpText(
       'after',
-      '\nFor who runs the server, through its operator port, for the keys of every team. Teams make and delete their own keys.',
+      '\nFor operators, through the operator port, for the keys of every team. Teams make and delete their own keys.',
     )
     .action(
       act(async (cli, id: string, { overlap = DAY_MS, expires }: { overlap?: number; expires?: Date }) => {

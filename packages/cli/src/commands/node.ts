@@ -15,7 +15,7 @@ export function addNodeCommands(node: Command): void {
   addForget(node);
   node.addHelpText(
     'after',
-    "\nFor who runs servers that share a PostgreSQL: these commands use the operator port of any of them with its operator token,\nfound by themselves on the server's machine, elsewhere from SVC_OPERATOR_URL and SVC_OPERATOR_TOKEN.",
+    "\nFor operators of servers that share a PostgreSQL: these commands use the operator port of any of them with its operator token,\nfound by themselves on the server's machine, elsewhere from SVC_OPERATOR_URL and SVC_OPERATOR_TOKEN.",
   );
 }
 
@@ -26,7 +26,7 @@ interface DrainFlags {
 }
 
 function addDrain(node: Command): void {
-  leaf(node, 'drain <node>', 'send new sandboxes to other nodes; what runs goes on')
+  leaf(node, 'drain <node>', 'send new sandboxes to other nodes; running ones continue')
     .option('--pause', 'pause what runs, with its memory where that can be stored')
     .option('--move', 'have the node empty itself: what runs, is paused or stored goes to other nodes')
     .option('--wait', 'with --move: until nothing is left to move; ends with 1 when something stays')
@@ -163,7 +163,7 @@ function addRemove(node: Command): void {
     );
 }
 
-/** Between two looks, ms: a node tells how far it is with each heartbeat. */
+/** Between two looks, ms: a node reports its progress with each heartbeat. */
 const LOOK_MS = 1_000;
 
 /** The meaning of a node's state for a move. */
@@ -197,7 +197,7 @@ export function stayingLines({ moving }: Pick<OperatedNode, 'moving'>): string[]
 /**
  * Waits until nothing of a node is left to move.
  * @param find reads how it stands; undefined: there is no such node any more
- * @param tell is told how far it is
+ * @param tell gets the progress
  */
 export async function waitUntilMoved(
   find: () => Promise<OperatedNode | undefined>,

@@ -151,7 +151,7 @@ async function runSync(cli: Cli, pair: Pair, flags: SyncFlags): Promise<void> {
     out.note('Both sides are followed. Ctrl+C ends.');
     await sync.ended;
   } catch (error) {
-    // Ctrl+C is how it is ended; in the middle of the first comparison it is told by the exit code.
+    // Ctrl+C is how it is ended; in the middle of the first comparison the exit code reports it.
     if (!signal.aborted || isFirst) throw error;
   } finally {
     stopKeeping();
@@ -159,7 +159,7 @@ async function runSync(cli: Cli, pair: Pair, flags: SyncFlags): Promise<void> {
   }
 }
 
-/** Where the last common state of a pair is kept: apart from both directories, so that neither side can change it. */
+/** Where the last common state of a pair is kept: outside both directories, so that neither side can change it. */
 function stateFileOf(cli: Cli, { sandboxId, local, remote }: Pair): string {
   const key = JSON.stringify([sandboxId, resolve(local), remote]);
   const name = createHash('sha256').update(key).digest('hex').slice(0, 32);

@@ -8,7 +8,7 @@ export function configDirectory(env: Record<string, string | undefined>): string
 }
 
 /**
- * Where a local server keeps its data unless told otherwise: `/var/lib/svc` for root, for others `$XDG_STATE_HOME/svc`,
+ * Where a local server keeps its data by default: `/var/lib/svc` for root, for others `$XDG_STATE_HOME/svc`,
  * by default `~/.local/state/svc`.
  */
 export function defaultDataDirectory(env: Record<string, string | undefined>, root: boolean): string {
@@ -16,7 +16,7 @@ export function defaultDataDirectory(env: Record<string, string | undefined>, ro
   return join(stateHome(env), 'svc');
 }
 
-/** The directory of facts that commands keep for the user from one run to the next: `$XDG_STATE_HOME/svc-cli`, apart from data of a server. */
+/** The directory of facts that commands keep for the user from one run to the next: `$XDG_STATE_HOME/svc-cli`, separate from data of a server. */
 export function stateDirectory(env: Record<string, string | undefined>): string {
   return join(stateHome(env), 'svc-cli');
 }

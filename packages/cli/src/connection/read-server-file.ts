@@ -11,7 +11,7 @@ export interface ServerFile {
 }
 
 /**
- * Reads a file that a server wrote. With a process for the rights of root it belongs to a user who has none, and whoever took
+ * Reads a file that a server wrote. With a process for the rights of root it belongs to a user who has none, and anyone who took
  * that server over may have put anything there, while root reads it: nothing that a link leads to is read, nothing that waits for
  * a writer, and nothing without an end.
  * @throws {NodeJS.ErrnoException} as `open` does; `EINVAL` when it is no plain file of at most 1 MiB

@@ -9,7 +9,7 @@ import { readServerFile } from './read-server-file.js';
 /** The record of a running local server for other commands. It has no secret. */
 export interface RunFile {
   pid: number;
-  /** When the process started, as text for comparison: tells it from a later one with its pid. */
+  /** When the process started, as text for comparison: distinguishes it from a later one with its pid. */
   processStart: string;
   version: string;
   startedAt: string;
@@ -26,12 +26,12 @@ export interface RunFile {
 
 const fileIn = (dataDir: string) => join(serverDirectory(dataDir), 'running.json');
 
-/** Tells others about the server of this process. */
+/** Records for others the server of this process. */
 export async function writeRunFile(run: RunFile): Promise<void> {
   await writeJson(fileIn(run.dataDir), run);
 }
 
-/** Removes what the process with this id told, not what another server has told since. */
+/** Removes the record of the process with this id, not that of a later server. */
 export async function removeRunFile(dataDir: string, pid: number): Promise<void> {
   const found = await readRunFile(dataDir);
   if (found?.run.pid === pid) await rm(fileIn(dataDir), { force: true });
@@ -39,7 +39,7 @@ export async function removeRunFile(dataDir: string, pid: number): Promise<void>
 
 /**
  * Reads the record in the data directory, and if exactly that process still runs. Root reads it too, and ends the process and
- * removes the directory that it names: neither is taken from whoever could write the file.
+ * removes the directory that it names: neither is taken from just anyone who could write the file.
  */
 export async function readRunFile(dataDir: string): Promise<{ run: RunFile; alive: boolean } | undefined> {
   const file = await readServerFile(fileIn(dataDir)).catch(() => undefined);

@@ -28,8 +28,8 @@ const hints: Record<string, string> = {
   volume_not_found: '`svc volume list` shows the volumes.',
   webhook_not_found: '`svc webhook list` shows the webhooks that there are.',
   connection:
-    'Is the server up? `svc server status` tells of a local one, `svc server up` starts it. `svc auth status` shows the address in use.',
-  sandbox_gone: '`svc sandbox info ID` tells its state. A paused one goes on with `svc sandbox resume ID`.',
+    'Is the server up? `svc server status` shows a local one, `svc server up` starts it. `svc auth status` shows the address in use.',
+  sandbox_gone: '`svc sandbox info ID` shows its state. `svc sandbox resume ID` resumes a paused one.',
 };
 
 /** Puts a failure into words. Pure. */

@@ -1,7 +1,7 @@
 import { formatBytes } from './format.js';
 import type { Output } from './output.js';
 
-/** Tells on standard error how long work goes. */
+/** Shows the progress of work on standard error. */
 export interface Progress {
   update(text: string): void;
   /** Ends it; the text, if any, stays. */
@@ -12,7 +12,7 @@ const frames = ['|', '/', '-', '\\'];
 const redrawMs = 120;
 
 /**
- * Shows one line that is redrawn while work goes on, on a terminal; elsewhere only what `done` says. Nothing with
+ * Shows one line that is redrawn during the work, on a terminal; without one only what `done` says. Nothing with
  * `--json`. Work that is over at once shows nothing in between.
  */
 export function startProgress(out: Output, text: string): Progress {

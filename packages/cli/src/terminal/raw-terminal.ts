@@ -10,7 +10,7 @@ export interface TerminalSession {
 }
 
 /**
- * The terminal of a command line, in raw mode between `attach` and `restore`. Whatever ends the process, the terminal is set
+ * The terminal of a command line, in raw mode between `attach` and `restore`. However the process ends, the terminal is set
  * back.
  */
 export class RawTerminal {

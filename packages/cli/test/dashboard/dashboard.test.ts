@@ -30,7 +30,7 @@ describe.skipIf(chromium === undefined)('the dashboard', () => {
     expect(kept).not.toContain(cookie?.value);
     await page.reload();
     await page.getByText('No sandboxes', { exact: true }).waitFor();
-    // The half of the session that the browser sends by itself is gone.
+    // The half of the session that the browser sends by itself is missing.
     await context.clearCookies();
     await page.getByText('You are signed out').waitFor();
     expect(problems).toEqual([]);
@@ -115,7 +115,7 @@ describe.skipIf(chromium === undefined)('the dashboard', () => {
     await context.close();
   });
 
-  it('opens a shell, which goes on while nobody looks, and shows, brings and takes away files', async () => {
+  it('opens a shell, which continues while nobody looks, and shows, brings and takes away files', async () => {
     const { page, context, problems } = await stage.signedIn();
     await using sandbox = await stage.client.sandboxes.create({ timeoutMs: 600_000 });
     const { path } = await sandbox.files.write('work/notes.txt', 'kept in the sandbox');

@@ -264,7 +264,7 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
     await context.close();
   });
 
-  it('keeps what it shows while the server does not answer, and goes on afterwards', async () => {
+  it('keeps what it shows while the server does not answer, and continues afterwards', async () => {
     const { page, context } = await stage.signedIn();
     await page.getByRole('link', { name: sandboxId }).waitFor();
     await page.route('**/dashboard/api/**', (route) => route.abort());

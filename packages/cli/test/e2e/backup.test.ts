@@ -72,7 +72,7 @@ describe('svc server backup and restore', () => {
       expect(made.stdout).toContain('1 paused sandboxes');
       expect((await stat(file)).mode & 0o777).toBe(0o600);
       expect((await svc(['server', 'backup', file])).stderr).toContain('exists already');
-      // Over data that is there: not without being told, and never while its server runs.
+      // Over data that is there: not without being asked to, and never while its server runs.
       const over = await svc(['server', 'restore', file, '--data-dir', dataDir]);
       expect(over).toMatchObject({ code: 1 });
       expect(over.stderr).toMatch(/holds data of a server already[\s\S]*--force/);

@@ -18,7 +18,7 @@ describe('failures of svc', () => {
     expect(run.stderr).toContain('svc auth login');
   });
 
-  it('tell that the key is wrong, how to see it, and the request id', async () => {
+  it('say that the key is wrong, how to see it, and the request id', async () => {
     const key = `svc_${'0'.repeat(40)}`;
     const run = await runCli(['sandbox', 'list'], { env: { ...local.env, SVC_API_KEY: key } });
     expect(run.code).toBe(1);
@@ -28,7 +28,7 @@ describe('failures of svc', () => {
     expect(run.stderr).not.toContain(key);
   });
 
-  it('tell that nothing answers, and how to start a server', async () => {
+  it('say that nothing answers, and how to start a server', async () => {
     const env = { ...local.env, SVC_API_URL: 'http://127.0.0.1:9', SVC_SANDBOX_URL: 'http://127.0.0.1:9' };
     const run = await runCli(['sandbox', 'list'], { env });
     expect(run.code).toBe(1);
@@ -49,7 +49,7 @@ describe('failures of svc', () => {
     });
   });
 
-  it('tell of an unknown template', async () => {
+  it('name an unknown template', async () => {
     const run = await runCli(['sandbox', 'create', 'no-such-template'], { env: local.env });
     expect(run.code).toBe(1);
     expect(run.stderr).toContain('svc template list');

@@ -61,7 +61,7 @@ describe('svc sandbox exec', () => {
     });
   });
 
-  it('ends with the exit code of the program and keeps its streams apart', async () => {
+  it('ends with the exit code of the program and keeps its streams separate', async () => {
     expect(await svc(['sandbox', 'exec', id, 'echo out; echo err >&2; exit 7'])).toEqual({
       code: 7,
       stdout: 'out\n',
@@ -138,7 +138,7 @@ describe('svc sandbox exec', () => {
     await eventually('the end of the program', async () => (await running()) === '0');
   });
 
-  it('tells that options come before the id', async () => {
+  it('says that options come before the id', async () => {
     const run = await svc(['sandbox', 'exec', id, '-w', '/tmp', 'ls']);
     expect(run.code).toBe(2);
     expect(run.stderr).toContain('Put options before the id');

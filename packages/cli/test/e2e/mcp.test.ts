@@ -64,7 +64,7 @@ describe('svc mcp', () => {
     expect(await sandboxes()).toEqual([]);
   });
 
-  it('goes on in the sandbox of a name, and leaves it', async () => {
+  it('continues in the sandbox of a name, and leaves it', async () => {
     const write = { command: 'date > made; echo $(ls)' };
     for (const text of ['made', 'made']) {
       const named = { ...echo, params: { name: 'run_command', arguments: write } };

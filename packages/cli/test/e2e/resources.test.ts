@@ -193,7 +193,7 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
     expect((await svc(['template', 'delete', 'my-app'])).code).toBe(0);
   });
 
-  it('reads a template in TypeScript where Node.js can, and tells what to do where not', async () => {
+  it('reads a template in TypeScript where Node.js can, and says what to do where not', async () => {
     const file = join(local.home, 'typed.ts');
     await writeFile(
       file,
@@ -213,7 +213,7 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
     expect((await svc(['template', 'build', other])).stderr).toContain('neither a module nor a Dockerfile');
   });
 
-  it('tells which step of a build failed', async () => {
+  it('reports which step of a build failed', async () => {
     const file = join(local.home, 'bad.mjs');
     await writeFile(
       file,
@@ -225,7 +225,7 @@ describe('secrets, volumes, webhooks, templates and keys', () => {
     expect(build.stderr).toContain('going-wrong');
   });
 
-  it('keeps a key for its owner alone, uses it, tells where it came from, and forgets it', async () => {
+  it('keeps a key for its owner alone, uses it, shows where it came from, and forgets it', async () => {
     const home = join(local.home, 'fresh');
     const bare = { HOME: home, SVC_DATA_DIR: join(home, 'none') };
     const wrong = await runCli(['auth', 'login', '--api-url', local.server.apiUrl], {

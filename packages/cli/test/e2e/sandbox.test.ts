@@ -24,7 +24,7 @@ describe('svc sandbox', () => {
   });
   afterAll(() => local?.[Symbol.asyncDispose]());
 
-  it('creates one, lists it by its metadata, tells about it and kills it', async () => {
+  it('creates one, lists it by its metadata, shows it and kills it', async () => {
     const id = await create('-m', 'job=42', '-m', 'owner=me');
     await create('-m', 'job=43');
     const list = await svc(['sandbox', 'list', '-m', 'job=42']);
@@ -156,7 +156,7 @@ describe('svc sandbox', () => {
     expect((await readdir(target, { recursive: true })).sort()).toEqual(['a.txt', 'sub', 'sub/b.txt']);
   });
 
-  it('tells of a file that is missing on either side', async () => {
+  it('reports a file that is missing on either side', async () => {
     const id = await create();
     const here = await svc(['sandbox', 'cp', join(local.home, 'nothing'), `${id}:x`]);
     expect(here).toMatchObject({ code: 1 });
@@ -167,7 +167,7 @@ describe('svc sandbox', () => {
     expect((await svc(['sandbox', 'cp', 'a', 'b'])).code).toBe(2);
   });
 
-  it('shows logs, and follows them until the sandbox is gone', async () => {
+  it('shows logs, and follows them until the sandbox is deleted', async () => {
     const id = await create();
     await svc(['sandbox', 'exec', id, 'echo first-line']);
     await eventually('the log', async () =>
@@ -183,7 +183,7 @@ describe('svc sandbox', () => {
     });
     expect(follow.code).toBe(0);
     expect(follow.stdout.split('\n').filter((line) => line.includes('first-line'))).toHaveLength(1);
-    expect(follow.stderr).toContain('The sandbox is gone.');
+    expect(follow.stderr).toContain('The sandbox is deleted.');
     const afterwards = await svc(['sandbox', 'logs', id, '--raw']);
     expect(afterwards).toMatchObject({ code: 0 });
     expect(afterwards.stdout).toContain('second-line');
@@ -212,7 +212,7 @@ describe('svc sandbox', () => {
     expect(run.stdout).toMatch(new RegExp(`^http://${port}-${id}\\.\\S+  200\\n$`));
   });
 
-  it('tells why a fork is not possible here, with the request', async () => {
+  it('says why a fork is not possible here, with the request', async () => {
     const id = await create();
     const run = await svc(['sandbox', 'fork', id, '-n', '2']);
     // The process driver keeps no memory, so the service refuses.

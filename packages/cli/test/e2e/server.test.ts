@@ -61,7 +61,7 @@ describe('svc server', () => {
     expect(await second.exit).toBe(0);
   });
 
-  it('goes up in the background, tells its status, refuses a second one, and is stopped by down', async () => {
+  it('goes up in the background, shows its status, refuses a second one, and is stopped by down', async () => {
     const up = await svc([...upWithProcess, '--detach'], { timeoutMs: 120_000 });
     expect(up).toMatchObject({ code: 0 });
     expect(up.stdout).toMatch(/export SVC_API_KEY=svc_/);
@@ -82,7 +82,7 @@ describe('svc server', () => {
     expect((await svc(['server', 'down'])).stdout).toContain('No server runs');
   });
 
-  it('tells of a failed start in the background as in the foreground', async () => {
+  it('reports a failed start in the background as in the foreground', async () => {
     const blocker = createServer().listen(0, '127.0.0.1');
     await once(blocker, 'listening');
     try {
@@ -121,7 +121,7 @@ describe('svc server', () => {
     await expect(stat(join(home, 'data', 'running.json'))).rejects.toThrow('ENOENT');
   });
 
-  it('tells a newcomer whose machine lacks an OCI runtime what to do, and starts nothing less isolated', async () => {
+  it('says to a newcomer whose machine has no OCI runtime what to do, and starts nothing less isolated', async () => {
     const run = await svc(['server', 'up', '--oci-runtime', 'no-such-runtime', ...anyPorts], {
       timeoutMs: 90_000,
     });
@@ -145,7 +145,7 @@ describe('svc server', () => {
     expect(record.serverUser).toMatch(root ? /^The server would run as (the user svc|root, in one)/ : /sudo/);
   });
 
-  it('tells of a data directory that cannot be used', async () => {
+  it('reports a data directory that cannot be used', async () => {
     await writeFile(join(home, 'file'), '');
     const run = await svc([...upWithProcess, '--data-dir', join(home, 'file', 'data')], {
       timeoutMs: 90_000,

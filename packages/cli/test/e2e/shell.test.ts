@@ -20,7 +20,7 @@ describe('svc sandbox shell', () => {
 
   const open = (args: string[] = [], size = {}) =>
     openTerminal(['sandbox', 'shell', ...args, id], { env: local.env, ...size });
-  /** Runs the shell under a shell of this machine, which then tells how it found the terminal. */
+  /** Runs the shell under a shell of this machine, which then reports how it found the terminal. */
   const openWithin = (after: string) =>
     openTerminal({ shell: `$SVC sandbox shell ${id}; echo "code=$?"; ${after}` }, { env: local.env });
 
@@ -37,7 +37,7 @@ describe('svc sandbox shell', () => {
     expect(await terminal.exit).toBe(42);
   });
 
-  it('gives Ctrl+C to the program in the sandbox and goes on', async () => {
+  it('gives Ctrl+C to the program in the sandbox and continues', async () => {
     using terminal = open();
     terminal.type("sh -c 'echo up:$((3+3)); exec sleep 600'\r");
     await terminal.shows('up:6');
@@ -74,7 +74,7 @@ describe('svc sandbox shell', () => {
     expect(terminal.output()).toMatch(/\sicanon\s+echo /);
   });
 
-  it('tells that the sandbox is gone, and sets the terminal back, full-screen mode included', async () => {
+  it('reports that the sandbox is deleted, and sets the terminal back, full-screen mode included', async () => {
     using terminal = openWithin('stty -a | grep -o "[-]*icanon"; echo done');
     // As vim leaves the terminal: alternate screen, hidden cursor.
     terminal.type('printf "\\033[?1049h\\033[?25l"; echo full-""screen\r');

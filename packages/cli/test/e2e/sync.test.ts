@@ -30,7 +30,7 @@ const inSandbox = async (line: string) =>
   (await svc(['sandbox', 'exec', id, '--', 'bash', '-c', line])).stdout;
 const sync = (...flags: string[]) => svc(['sync', directory, `${id}:tree-${count}`, '--once', ...flags]);
 
-it('brings both sides together once, remembers it, and tells what it did in lines or records', async () => {
+it('brings both sides together once, remembers it, and reports what it did in lines or records', async () => {
   await writeFile(join(directory, 'here'), 'here');
   await inSandbox(
     `mkdir -p tree-${count} && printf there > tree-${count}/there && touch $'tree-${count}/a\\nb'`,
@@ -69,7 +69,7 @@ it('says conflicts, and what is skipped', async () => {
   expect(await readFile(join(directory, 'a'), 'utf8')).toBe('mine');
 });
 
-it('refuses flags and paths that make no sense with exit code 2, and stops with 1 when a side is gone', async () => {
+it('refuses flags and paths that make no sense with exit code 2, and stops with 1 when a side is deleted', async () => {
   const wrong = [
     ['sync', directory, `${id}:x`, '--push', '--pull'],
     ['sync', directory, `${id}:x`, '--push', '--prefer', 'local'],

@@ -7,7 +7,7 @@ import { runCli } from '../support/run-cli.js';
 import { runOf } from '../support/run-of.js';
 
 let local: LocalServer;
-/** Of an operator elsewhere: everything is said. */
+/** Of an operator on another machine: everything is said. */
 let env: Record<string, string>;
 beforeAll(async () => {
   local = await startLocalServer();

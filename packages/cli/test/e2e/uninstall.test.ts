@@ -73,7 +73,7 @@ describe('svc server uninstall', () => {
     const kept = await svc(['server', 'uninstall', '--keep-data', '--yes', '--json']);
     expect(kept).toMatchObject({ code: 0, stderr: '' });
     expect(JSON.parse(kept.stdout)).toMatchObject({ destroyed: 1, removed: [] });
-    await eventually('everything on the machine to be gone', async () => (await found()).length === 0);
+    await eventually('everything on the machine to be deleted', async () => (await found()).length === 0);
     expect((await readdir(join(dataDir, 'driver'))).sort()).toContain('store.img');
 
     const gone = await svc(['server', 'uninstall', '--yes', '--json']);

@@ -72,7 +72,7 @@ describe('the scripts of the Debian package', () => {
     expect(stderr).toContain('dpkg --configure svc');
   });
 
-  it('leave no links to units that are gone, also where systemd does not run', async () => {
+  it('leave no links to units that are deleted, also where systemd does not run', async () => {
     expect(run('prerm.sh', 'remove')).toMatchObject({ status: 0 });
     expect(await lines('asked')).toEqual([
       expect.stringMatching(/^systemctl disable --quiet (--now )?svc\.service svc-runtime\.service$/),

@@ -105,7 +105,7 @@ describe.skipIf(!able)(
       await rm(home, { recursive: true, force: true });
     });
 
-    it('tells what it would do, and refuses what cannot be, without touching anything', async () => {
+    it('shows what it would do, and refuses what cannot be, without touching anything', async () => {
       const check = await svc('server', 'upgrade', '--to', at('0.2.0'), '--check', '--json');
       expect(JSON.parse(check.stdout)).toMatchObject({
         from: '0.1.0',
@@ -150,7 +150,7 @@ describe.skipIf(!able)(
     );
 
     it.for(KILLED.map((name, index) => [name, `0.${index + 2}.0`] as const))(
-      'killed while %s, goes on when it is run again',
+      'killed while %s, continues when it is run again',
       async ([name, to]) => {
         const before = await count(running);
         const child = spawn(program(), ['server', 'upgrade', '--to', at(to)], { env, stdio: 'ignore' });

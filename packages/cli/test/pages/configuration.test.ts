@@ -23,7 +23,7 @@ async function fileOf(code: string): Promise<string> {
   return file;
 }
 
-it('shows configuration files that the server takes, and would tell of one that it does not', async () => {
+it('shows configuration files that the server takes, and would report one that it does not', async () => {
   const shown = blocks.filter((block) => /^ya?ml$/.test(block.language) && !isForPrometheus(block));
   expect(shown.length).toBeGreaterThan(1);
   for (const { page, line, code } of shown) {

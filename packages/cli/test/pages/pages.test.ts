@@ -99,7 +99,7 @@ describe('the script of a page', () => {
     expect(script[5]).toBe('svc cp ${ID}:a $ID ${ID}.svc APPID ID=2');
   });
 
-  it('interrupts what goes on until Ctrl+C', () => {
+  it('interrupts what runs until Ctrl+C', () => {
     expect(lines('# P', '```sh', 'A=1 svc up  # until Ctrl+C', 'svc up', '```').slice(2, 4)).toEqual([
       'A=1 until-ctrl-c svc up  # until Ctrl+C',
       'svc up',

@@ -16,7 +16,7 @@ export const isScript = ({ language }: CodeBlock) => language === 'sh' || langua
 export function scriptOf(page: string, blocks: readonly CodeBlock[], lineCount: number): string {
   const lines = Array<string>(lineCount + 1).fill('');
   const values: string[] = [];
-  // The first thing that fails ends the script. Not in a transcript, which shows what fails, and what is told of it.
+  // The first thing that fails ends the script. Not in a transcript, which shows what fails, and the report of it.
   const strict = `set -e -o pipefail; trap 'echo "${page}:$LINENO: ended with $?" >&2' ERR`;
   const [lax, strictAgain] = ['set +e; trap - ERR; exec 3>&2 2>&1', `exec 2>&3 3>&-; ${strict}`];
   lines[0] = strict;

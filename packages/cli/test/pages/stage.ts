@@ -119,7 +119,7 @@ async function writePrograms(home: string): Promise<string> {
   return directory;
 }
 
-/** Longest that a page may take: less than its test, so that what it printed is told. */
+/** Longest that a page may take: less than its test, so that its output is shown. */
 const LIMIT_MS = 270_000;
 
 /** Runs a command to its end. @returns what it printed @throws Error with all that it printed, when it failed or took too long */

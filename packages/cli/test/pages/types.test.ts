@@ -15,7 +15,7 @@ const repository = fileURLToPath(new URL('../../../..', import.meta.url));
 const ELSEWHERE = ['docs/agents.md'];
 const isChecked = ({ notChecked }: CodeBlock) => notChecked === undefined;
 
-it('shows programs that the compiler accepts, and would tell of one that it does not', async () => {
+it('shows programs that the compiler accepts, and would report one that it does not', async () => {
   const programs = readPages()
     .filter(({ page }) => !ELSEWHERE.includes(page))
     .flatMap(({ blocks, markdown }) => programsOf(blocks.filter(isChecked), markdown.split('\n').length));

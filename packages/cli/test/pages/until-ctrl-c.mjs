@@ -1,4 +1,4 @@
-// Runs a command that goes on until Ctrl+C, and presses that as soon as the command says that it is at work.
+// Runs a command that runs until Ctrl+C, and presses that as soon as the command says that it is at work.
 import { spawn } from 'node:child_process';
 
 /** Lines of a command at work. Of others any output will do. */

@@ -79,7 +79,7 @@ describe.each(linux ? both : (['process'] as const))('ssh on the %s driver', (dr
     expect(stranger.stderr).toMatch(/There is no user "nobody-here" in the sandbox/);
   });
 
-  it('tells that a signal ended a program', async () => {
+  it('reports that a signal ended a program', async () => {
     const killed = await ssh([host, 'kill -KILL $$']);
     expect(killed.code).toBe(255);
   });
@@ -94,7 +94,7 @@ describe.each(linux ? both : (['process'] as const))('ssh on the %s driver', (dr
     expect((await peakMemory(pid)) - before).toBeLessThan(120 * 1024);
   });
 
-  it('copies files with scp and sftp, whatever their names', async () => {
+  it('copies files with scp and sftp, with any name', async () => {
     const dir = join(local.home, 'up');
     await mkdir(dir, { recursive: true });
     const names = ['plain', 'two words', '-dash', 'ünï 漢', 'line\nbreak', 'quote\'"', '*star'];
@@ -228,7 +228,7 @@ describe.each(linux ? both : (['process'] as const))('ssh on the %s driver', (dr
     await writeFile(join(dir, 'server.py'), serverInPython);
     const tar = spawn('tar', ['-C', dir, '-cz', '.']);
     expect((await ssh([host, 'tar -xz -C .editor'], { stdin: tar.stdout })).code).toBe(0);
-    // It goes on when the session that started it has ended.
+    // It continues when the session that started it has ended.
     const script =
       'cd .editor\nnohup python3 server.py > port 2>/dev/null < /dev/null &\nwhile [ ! -s port ]; do sleep 0.05; done; cat port\n';
     const started = await ssh(['-T', host, 'bash'], { stdin: script });
@@ -249,7 +249,7 @@ describe.each(linux ? both : (['process'] as const))('ssh on the %s driver', (dr
     await once(child.stdout, 'readable');
     const processes = await sandbox.commands.list();
     const inside = processes.find(({ args }) => args.includes('cat /dev/zero'))!.pid;
-    // Written bytes of the program stand still once everything on the way is full.
+    // Written bytes of the program do not move once everything on the way is full.
     let last = -1;
     let same = 0;
     await eventually('a program that waits', async () => {

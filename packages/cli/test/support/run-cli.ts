@@ -30,7 +30,7 @@ export interface ProcessOptions extends Omit<CliOptions, 'stdin'> {
   started?: (child: ChildProcess, output: () => string) => void | Promise<void>;
 }
 
-/** An environment without settings of whoever runs the tests. */
+/** An environment without settings of the user who runs the tests. */
 export function cleanEnvironment(env: Record<string, string> = {}): Record<string, string> {
   const kept = Object.entries(process.env).filter(
     ([name, value]) =>

@@ -88,7 +88,7 @@ describe('files of the command line', () => {
     await expect(readConfig(file)).rejects.toThrow('not a JSON object');
   });
 
-  it('tell a running server from a later process with its pid', async () => {
+  it('distinguish a running server from a later process with its pid', async () => {
     const run = runOf(dir);
     await writeRunFile(run);
     expect(await readRunFile(dir)).toEqual({ run, alive: true });
@@ -191,7 +191,7 @@ describe('the operator port', () => {
   });
 });
 
-describe('what a server tells of itself', () => {
+describe('the record of a server', () => {
   let dataDir: string;
   const told = (more: object = {}) =>
     writeFile(join(dataDir, 'running.json'), JSON.stringify({ ...runOf(dataDir), ...more }));

@@ -12,7 +12,7 @@ const moving = (given: Partial<NonNullable<OperatedNode['moving']>>) => ({
   ...given,
 });
 
-it('a node that empties itself is told apart by what it still has', () => {
+it('a node that empties itself is recognised by what it still has', () => {
   const cases: [Partial<OperatedNode>, string, string][] = [
     [{ drain: 'no' }, 'stopped', 'alive'],
     [{ drain: 'keep' }, 'stopped', 'alive, drained'],
@@ -27,7 +27,7 @@ it('a node that empties itself is told apart by what it still has', () => {
     expect([given, moveProgress(node(given)).kind, stateOf(node(given))]).toEqual([given, kind, shown]);
 });
 
-it('what stays is told a line each, with how many more there are', () => {
+it('what stays is listed a line each, with how many more there are', () => {
   const stays = [{ kind: 'volume' as const, id: 'v', reason: 'volumes stay' }];
   expect(stayingLines({ moving: undefined })).toEqual([]);
   expect(stayingLines({ moving: moving({ stays, staysTotal: 1 }) })).toEqual([

@@ -69,7 +69,7 @@ describe('what is shown', () => {
     expect(printable('\u001b[31mred\u001b[39m')).toBe('\u001b[31mred\u001b[39m');
   });
 
-  it('keeps a value in its row and in its colour, whatever is in it', () => {
+  it('keeps a value in its row and in its colour, with any content', () => {
     const columns = [{ head: 'METADATA', value: formatPairs }];
     const text = formatTable([{ k: 'v\r\nfake  line\t\u001b[31mred' }], columns, plain);
     expect(text).toBe('METADATA\nk=v\\x0d\\x0afake  line\\x09\\x1b[31mred\n');
@@ -143,7 +143,7 @@ describe('failures', () => {
     expect(explainStartFailure(other, { dataDir: '/d' })).toBe(other);
   });
 
-  it('of the machine list what lacks with the commands, the needed things only', () => {
+  it('of the machine list what is missing with the commands, the needed things only', () => {
     const findings = [
       {
         id: 'oci-runtime',

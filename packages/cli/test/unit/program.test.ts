@@ -166,7 +166,7 @@ describe('options of commands', () => {
     expect(() => command.parse(['--egress-proxy-ca', '/no/such/file'], { from: 'user' })).toThrow('ENOENT');
   });
 
-  it('of exec tell programs that wait for commands from others', () => {
+  it('of exec distinguish programs that wait for commands from others', () => {
     for (const name of ['bash', '/bin/sh', 'python3', 'python3.11', 'node', 'zsh'])
       expect(readsCommands([name]), name).toBe(true);
     for (const words of [['ls'], ['bash', '-c', 'true'], ['publish'], ['nodejs-app']])
@@ -192,7 +192,7 @@ describe('options of commands', () => {
     ).toBe('42\n[png, html]\n');
   });
 
-  it('of template build tell modules from Dockerfiles', () => {
+  it('of template build distinguish modules from Dockerfiles', () => {
     expect(definitionKind('/x/t.ts')).toBe('module');
     expect(definitionKind('/x/svc.template.mjs')).toBe('module');
     for (const name of ['Dockerfile', 'dev.Dockerfile', 'Dockerfile.dev', 'Containerfile', 'image'])

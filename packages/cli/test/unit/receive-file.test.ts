@@ -37,7 +37,7 @@ it('leaves what was there, and no draft, when the content breaks off', async () 
 });
 
 it.each(['not-there/x', 'file/x'])(
-  'names the directory that %s lacks, not the file beside it',
+  'names the directory that %s is missing, not the file beside it',
   async (name) => {
     await writeFile(join(directory, 'file'), '');
     await expect(receiveFile(join(directory, name), 0o644, content('first'))).rejects.toThrow(

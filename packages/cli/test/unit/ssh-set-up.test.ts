@@ -27,7 +27,7 @@ describe('set-up of clients', () => {
     expect(['*', 'svc', '*.*', 'a b*', '*\nProxyCommand x', ''].some(isHostPattern)).toBe(false);
   });
 
-  it('tells options of ssh from a command', () => {
+  it('separates options of ssh from a command', () => {
     expect(splitWords(['ls', '-l'])).toEqual({ options: [], command: ['ls', '-l'] });
     expect(splitWords(['-N', '-L', '1:a:2'])).toEqual({ options: ['-N', '-L', '1:a:2'], command: [] });
     expect(splitWords(['-v', '--', 'ls'])).toEqual({ options: ['-v'], command: ['ls'] });

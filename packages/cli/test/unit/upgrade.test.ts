@@ -148,7 +148,7 @@ describe('an upgrade', () => {
     }
   });
 
-  it.each(WORK)('goes on after it was killed at: %s', async (step) => {
+  it.each(WORK)('continues after it was killed at: %s', async (step) => {
     for (const moment of ['before', 'after'] as const) {
       const machine = new Machine();
       await machine.runUntil(moment, step);
@@ -158,7 +158,7 @@ describe('an upgrade', () => {
   });
 
   it.each(['stop', 'revert', 'put back', 'start old'])(
-    'goes on going back after it was killed at: %s',
+    'continues going back after it was killed at: %s',
     async (step) => {
       for (const moment of ['before', 'after'] as const) {
         const machine = new Machine();
@@ -259,7 +259,7 @@ describe('the plan', () => {
   const to = { version: '0.2.0', schema: ['001', '002', '003'] };
   const stored = { database: database(['001', '002']), freeBytes: roomNeeded(1_000) };
 
-  it('names the steps of the schema and what goes on', () => {
+  it('names the steps of the schema and what continues', () => {
     expect(planUpgrade({ from: '0.1.0', to, stored, runs: true })).toEqual({
       from: '0.1.0',
       to: '0.2.0',
@@ -452,7 +452,7 @@ describe('a server of systemd', () => {
     ]);
   });
 
-  it('tells where to look when it does not come up', async () => {
+  it('says where to look when it does not come up', async () => {
     const { systemd } = fake({ active: 'failed' });
     const server = systemdServer(record, systemd);
     expect(await server.isRunning()).toBe(false);

@@ -33,7 +33,7 @@ function serveCells() {
     fail: (error) => emit(describe(error)),
     load,
   };
-  // What fails after its cell has ended is told on standard error, and takes nothing down.
+  // A failure after the end of its cell is reported on standard error, and takes nothing down.
   process.on('uncaughtException', (error) => console.error('Uncaught', error));
   process.on('SIGINT', () => {});
   // By itself the process would wait for the inspector's other session.
@@ -41,7 +41,7 @@ function serveCells() {
     emit({ type: 'exit', code });
     process.kill(process.pid, 'SIGKILL');
   });
-  // What a cell prints is in the pipe before its end is told, and a cell waits for who reads it.
+  // The output of a cell is in the pipe before its end is reported, and a cell waits for who reads it.
   for (const stream of [process.stdout, process.stderr]) stream._handle?.setBlocking?.(true);
 
   let restore = () => {};
@@ -194,7 +194,7 @@ function takeCells() {
   function stop() {
     if (running === undefined) return;
     session.post('Runtime.terminateExecution');
-    // What a cell only waits for has nothing to be terminated, and goes on without it.
+    // Work that a cell only waits for has nothing to be terminated, and continues without it.
     parentPort.postMessage({ interrupted: running });
   }
 }

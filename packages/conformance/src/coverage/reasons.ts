@@ -8,7 +8,7 @@ export interface Reason {
   status: string;
   /** File of the test, from the root of the repository. */
   test: string;
-  /** What it takes. */
+  /** The means that it takes. */
   how: string;
 }
 

@@ -121,7 +121,7 @@ function cellOf(
   return reason === undefined ? { kind: 'none' } : { kind: 'other test', reason };
 }
 
-/** How the recorder calls an operation: the daemon has some of the names that the platform has. */
+/** Returns the recorder's name of an operation: the daemon has some of the names that the platform has. */
 const observedAs = (document: Document, operation: Operation) =>
   document === daemon ? `daemon ${operation.id}` : operation.id;
 

@@ -1,10 +1,10 @@
 import { type Server, type ServerOptions, startServer } from '@svc/server';
 import { embeddedOptions, type Tier } from '../embedded-options.js';
 
-/** What the child tells when its server is up. */
+/** The child's report when its server is up. */
 export type Facts = Pick<Server, 'apiUrl' | 'sandboxUrl' | 'operatorUrl' | 'operatorToken' | 'apiKey'>;
 
-/** What the child tells when asked: what is on record and what the driver has. */
+/** The child's report when asked: the sandboxes on record and those of the driver. */
 export interface Inspection {
   rows: { id: string; state: string; endAt: number; checkpointId: string | null }[];
   instances: { id: string; state: string }[];

@@ -88,7 +88,7 @@ export async function crashRounds(
       for (const checkpoint of checkpoints)
         assert.ok(wanted.has(checkpoint), `checkpoint ${checkpoint} is nobody's`);
 
-      // What was told to be made is there; what was not told may be neither half there nor silent.
+      // A sandbox that was reported as made is there; one that was not may be neither half there nor silent.
       for (const id of made) assert.ok(byId.has(id), `${id} was answered with 201 and is lost`);
       report.halfMade += 3 - made.length;
       assert.ok(byId.has(survivors[1]!.id), 'what ran is still on record');

@@ -1,4 +1,4 @@
-/** What a run of the fuzzer saw. */
+/** The observations of a run of the fuzzer. */
 export class FuzzReport {
   readonly #counts = new Map<string, Map<string, number>>();
   readonly failures: string[] = [];

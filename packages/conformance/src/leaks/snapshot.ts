@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { findLinks } from '@svc/runtime/testing';
 
-/** What a machine holds on behalf of sandboxes, as sorted lists of names. */
+/** The objects of a machine that belong to sandboxes, as sorted lists of names. */
 export interface HostSnapshot {
   processes: string[];
   mounts: string[];
@@ -69,7 +69,7 @@ function directories(root: string): string[] {
     .sort();
 }
 
-/** What is in `after` and not in `before`. */
+/** Returns the objects that are in `after` and not in `before`. */
 export function difference(before: HostSnapshot, after: HostSnapshot): string[] {
   return (Object.keys(after) as (keyof HostSnapshot)[]).flatMap((kind) => {
     const left = [...before[kind]];

@@ -1,6 +1,6 @@
 import { type Api, callOk } from '../wire/call.js';
 
-/** What is told of one sandbox. */
+/** The facts of one sandbox. */
 export interface Detail {
   templateID: string;
   sandboxID: string;

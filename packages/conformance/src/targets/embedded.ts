@@ -64,7 +64,7 @@ async function capabilitiesOf(server: Server): Promise<Set<Capability>> {
   return found;
 }
 
-/** Whether the template operations are routed. */
+/** Returns true when the template operations are routed. */
 export async function hasTemplates(api: { apiUrl: string; apiKey: string }): Promise<boolean> {
   const answer = await send(`${api.apiUrl}/v2/templates`, { headers: { 'X-API-Key': api.apiKey } });
   return answer.status === 200;

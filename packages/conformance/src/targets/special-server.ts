@@ -28,7 +28,7 @@ const SETTINGS: Record<ServerKind, Partial<ServerOptions>> = {
   'broken-volumes': {},
 };
 
-/** What needs no table: a lost store must not end it. */
+/** Tables that stay: a lost store must not end these requests, which need no table. */
 const KEPT = new Set(['teams', 'api_keys']);
 
 /** A server of its own whose settings bring about errors. Its sandboxes are plain processes: the errors are not theirs. */

@@ -40,7 +40,7 @@ export type ServerKind =
 export interface SpecialServer extends Api {
   sandboxUrl: string;
   team(options?: TeamOptions): Promise<TestTeam>;
-  /** What the driver does from now on. */
+  /** Sets the driver's behaviour from now on. */
   setFault(fault: Fault): void;
 }
 

@@ -34,7 +34,7 @@ export async function createTeam(
   };
 }
 
-/** What the operator port answered. */
+/** Returns the answer of the operator port, or throws. */
 function must<Data>({ data, response }: { data?: Data; response: Response }): Data {
   if (data === undefined) throw new Error(`the operator port answered ${response.status}`);
   return data;

@@ -5,7 +5,7 @@ import type { Target } from './target.js';
 
 /**
  * A service that runs somewhere: `SVC_CONFORMANCE_API_URL`, `SVC_CONFORMANCE_SANDBOX_URL`, `SVC_CONFORMANCE_API_KEY`.
- * What it can do beyond the ordinary is told by `SVC_CONFORMANCE_CAPABILITIES` (comma list), its template by
+ * Its features beyond the ordinary come from `SVC_CONFORMANCE_CAPABILITIES` (comma list), its template from
  * `SVC_CONFORMANCE_TEMPLATE` (default `base`), the domain of its ports by `SVC_CONFORMANCE_DOMAIN`.
  * Undefined when no URL is given.
  */

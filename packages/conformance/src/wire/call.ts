@@ -76,7 +76,7 @@ async function exchange(
   return answer;
 }
 
-/** What every failure of the platform must be like; gives its `error_code`. */
+/** Checks the form that every failure of the platform must have; gives its `error_code`. */
 function checkFailure(document: Document, operation: Operation, answer: Answer): string | undefined {
   if (answer.status < 400 || document.name !== 'platform') return undefined;
   const record = answer.json() as { code: number; message: string; error_code?: string };

@@ -24,7 +24,7 @@ export interface Operation {
   /** Path template. */
   path: string;
   deprecated: boolean;
-  /** Whether it needs the API key (or the token). */
+  /** True when it needs the API key (or the token). */
   secured: boolean;
   allowedWhenBlocked: boolean;
   parameters: Parameter[];
@@ -35,7 +35,7 @@ export interface Operation {
   sampleBody: unknown;
   /** Documented statuses. */
   statuses: string[];
-  /** What is wrong with an answer, or undefined. */
+  /** Returns the problem of an answer, or undefined. */
   checkAnswer(status: number, contentType: string | undefined, text: string): string | undefined;
 }
 

@@ -16,7 +16,7 @@ export interface DaemonReply {
 
 /**
  * One request on a connection of its own, whose answer is read whole. Everything about the answer is bounded, and
- * whatever it is costs this call only.
+ * any failure costs this call only.
  * @throws {DaemonProtocolError} when there is no answer within the limits. An abort rejects with the signal's reason; what
  * `dial` rejects with is passed on.
  */

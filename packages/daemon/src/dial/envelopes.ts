@@ -25,18 +25,18 @@ export class EnvelopeTracker {
     }
   }
 
-  /** Whether a new frame may be written here. */
+  /** True where a new frame may be written. */
   get atBoundary(): boolean {
     return this.#headerBytes === 0 && this.#payloadLeft === 0;
   }
 
-  /** Whether the end-stream frame has passed whole. */
+  /** True once the end-stream frame has passed whole. */
   get ended(): boolean {
     return this.#ended && this.atBoundary;
   }
 }
 
-/** Whether a content type is that of a Connect stream, whose end frame carries errors. */
+/** Returns true for the content type of a Connect stream, whose end frame carries errors. */
 export function isConnectStream(contentType: string | undefined): boolean {
   return /^application\/connect\+(?:json|proto)\s*(?:;|$)/i.test(contentType ?? '');
 }

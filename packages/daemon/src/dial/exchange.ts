@@ -22,7 +22,7 @@ export class DaemonProtocolError extends Error {
   override readonly name = 'DaemonProtocolError';
 }
 
-/** What went wrong with a request, without its query. */
+/** Makes the error of a failed request, without its query. */
 export function protocolError({ method, path }: DaemonRequest, what: string, cause?: unknown) {
   return new DaemonProtocolError(`${method} ${path.split('?', 1)[0]}: ${what}`, { cause });
 }
@@ -31,7 +31,7 @@ export function protocolError({ method, path }: DaemonRequest, what: string, cau
  * Sends one request on a connection of its own and gives the answer once its head is here. The caller bounds what it
  * reads of the body; the connection ends with the body, when the body is destroyed, and by the signal.
  *
- * Whoever is root in a sandbox may answer in the daemon's place, so the head is bounded, and nothing but an answer in
+ * A program of root in a sandbox may answer in the daemon's place, so the head is bounded, and nothing but an answer in
  * HTTP is taken for one.
  * @throws {DaemonProtocolError} when there is no answer. An abort rejects with the signal's reason; what `dial` rejects
  * with is passed on.
@@ -76,7 +76,7 @@ function sendOver(socket: Duplex, asked: DaemonRequest, signal: AbortSignal): Pr
       interim += 1;
       if (interim > MAX_INTERIM_ANSWERS) fail('too many interim answers');
     });
-    // Without a listener Node closes the connection and tells nobody.
+    // Without a listener Node closes the connection and notifies nobody.
     sent.on('upgrade', () => fail('an answer that nobody asked for: another protocol'));
     sent.on('error', (error) => fail('no answer in HTTP', error));
     sent.on('close', () => fail('the connection closed before an answer came'));

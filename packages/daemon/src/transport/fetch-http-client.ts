@@ -3,7 +3,7 @@ import type { UniversalClientFn } from '@connectrpc/connect/protocol';
 import { collect } from './collect.js';
 import type { FetchFunction } from './options.js';
 
-/** What Connect needs of an HTTP client, over `fetch`. The caller's signal goes to `fetch` itself. */
+/** Makes the HTTP client that Connect needs, over `fetch`. The caller's signal goes to `fetch` itself. */
 export function createFetchHttpClient(send: FetchFunction, streamBody: boolean): UniversalClientFn {
   return async (request) => {
     const init: RequestInit & { duplex?: 'half' } = { method: request.method, headers: request.header };

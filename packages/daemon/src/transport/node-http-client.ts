@@ -9,7 +9,7 @@ import type {
 import { collect } from './collect.js';
 
 /**
- * What Connect needs of an HTTP client, over Node's own, for calls whose request is one message: it leaves in one write
+ * The HTTP client that Connect needs, over Node's own, for calls whose request is one message: it leaves in one write
  * with its head, where a stream takes three, and as many on every hop.
  */
 export const sendWhole: UniversalClientFn = (request) => send(request, false);

@@ -7,7 +7,7 @@ export interface DefaultTransportOptions {
   /** Largest message that is read, bytes; a larger one fails with `resource_exhausted`. Default 64 MiB. */
   readMaxBytes?: number | undefined;
   /**
-   * Node only: open streams do not keep the program running. Whoever waits for something on a stream has to keep it
+   * Node only: open streams do not keep the program running. A caller who waits for something on a stream has to keep it
    * running by other means. Default false.
    */
   unrefStreams?: boolean | undefined;
@@ -22,7 +22,7 @@ export interface FetchTransportOptions {
   /** Default: the global `fetch` at the moment of each call. */
   fetch?: FetchFunction | undefined;
   /**
-   * Whether request bodies may be streamed. Default: yes outside browsers. Without it, the messages of a
+   * True when request bodies may be streamed. Default: yes outside browsers. Without it, the messages of a
    * client-streaming call are collected and sent as one body when the stream ends.
    */
   streamRequests?: boolean | undefined;

@@ -23,7 +23,7 @@ import { useExport } from './export.js';
 
 const LOOK_MS = 3_000;
 
-/** What is offered where an actor is typed: kinds, and then what identifies others than keys. */
+/** Suggestions where an actor is typed: kinds, and then identifiers of all but keys. */
 const actors = ['key', 'operator', 'system', 'dashboard', 'timeout', 'traffic', 'ended', 'orphaned', 'drain'];
 
 /** Operations that change something. The others leave an entry only where they show secrets or keys. */
@@ -40,7 +40,7 @@ const spanNames: Readonly<Record<keyof typeof spans, string>> = {
   '30d': 'last 30 days',
 };
 
-/** Who did what, newest first, narrowed by what the address says. */
+/** The audit trail, newest first, narrowed by the address. */
 export function Audit(props: {
   /** The team that is chosen at the top; the trail is that of all. */
   team: string;

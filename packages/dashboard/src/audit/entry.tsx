@@ -26,7 +26,7 @@ const allBy: Readonly<Record<AuditEntry['actor']['kind'], string>> = {
   system: 'All for this reason',
 };
 
-/** Who acted, in short. */
+/** The actor, in short. */
 export function Actor({ actor: { kind, id } }: Pick<AuditEntry, 'actor'>) {
   if (id === undefined) return <>{kind}</>;
   return (
@@ -39,7 +39,7 @@ export function Actor({ actor: { kind, id } }: Pick<AuditEntry, 'actor'>) {
   );
 }
 
-/** What was acted on. */
+/** The object of the act. */
 export function Resource({ resource }: Pick<AuditEntry, 'resource'>) {
   if (resource === undefined) return <span class="faint">–</span>;
   return (
@@ -49,7 +49,7 @@ export function Resource({ resource }: Pick<AuditEntry, 'resource'>) {
   );
 }
 
-/** How it ended. */
+/** The end of the act. */
 export function Outcome({ outcome, status }: Pick<AuditEntry, 'outcome' | 'status'>) {
   return (
     <>
@@ -69,7 +69,7 @@ export function Entry(props: {
   const { entry, team, addressOf } = props;
   const { actor, resource, operation, durationMs, requestId, clientAddress } = entry;
   const view = resource && viewsOf[resource.kind];
-  // What comes later does not push it away.
+  // Later entries do not push it away.
   const until = new Date(entry.at.getTime() + 1).toISOString();
   return (
     <div class="entry-detail">

@@ -1,4 +1,4 @@
-/** What `/status` tells of the server. */
+/** The answer of `/status`. */
 export interface Status {
   state: string;
   reason?: string;

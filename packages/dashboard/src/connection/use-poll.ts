@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 const PATIENCE = 5;
 const LONGEST_PAUSE_MS = 15_000;
 
-/** What is known, and why it may be old. */
+/** The last value, and the reason why it may be old. */
 export interface Polled<Value> {
   value: Value | undefined;
   /** Why the last look failed; `value` is that of the last one that did not. */
@@ -38,7 +38,7 @@ export function usePoll<Value>(
     let once = false;
     const run = async () => {
       clearTimeout(timer);
-      // What is under way may have been read before that for which somebody looks again.
+      // An answer under way may have been read before the change for which somebody looks again.
       once = looking;
       if (looking) return;
       looking = true;

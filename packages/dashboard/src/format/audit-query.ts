@@ -9,7 +9,7 @@ export const spans = {
   '30d': 2_592_000_000,
 } as const;
 
-/** What of the address narrows the audit trail. */
+/** Names in the address that narrow the audit trail. */
 export const filterNames = [
   'team',
   'actor',
@@ -45,7 +45,7 @@ export function toLocalField(text: string | undefined): string {
   return local.toISOString().slice(0, 19);
 }
 
-/** What such a field says, for the address; empty for none. */
+/** Returns the value of such a field, for the address; empty for none. */
 export function fromLocalField(value: string): string {
   return readTime(value)?.toISOString() ?? '';
 }

@@ -2,7 +2,7 @@ import type { OperatedTeam, TeamUse } from '@svc/sdk/operator';
 
 export type LimitName = keyof OperatedTeam['limits'];
 
-/** How a limit is counted: pieces, MiB, or ms. */
+/** The unit of a limit: pieces, MiB, or ms. */
 export type LimitKind = 'count' | 'size' | 'time';
 
 export interface LimitField {
@@ -11,9 +11,9 @@ export interface LimitField {
   kind: LimitKind;
   /** Least that makes sense. Default: 0. */
   least?: number;
-  /** What of it is in use, where that is told. */
+  /** The part of it that is in use, where that is reported. */
   use?: keyof TeamUse;
-  /** What it is called where it is set, if not the same. */
+  /** Its label where it is set, if not the same. */
   setLabel?: string;
 }
 
@@ -69,7 +69,7 @@ export function formatLimit(kind: LimitKind, value: number): string {
   return `${value / size} ${name}`.trim();
 }
 
-/** What was typed for a limit; empty is null, the server's own. */
+/** Reads a typed limit; empty is null, the server's own. */
 export function parseLimit(
   { kind, least = 0 }: Pick<LimitField, 'kind' | 'least'>,
   text: string,
@@ -91,7 +91,7 @@ export function parseLimit(
   return { value };
 }
 
-/** What a limit does that is not above what is in use; undefined: nothing at once. */
+/** Returns the effect of a limit that is not above the current use; undefined: nothing at once. */
 export function consequenceOf(
   { use }: LimitField,
   value: number | null,

@@ -15,7 +15,7 @@ export function crumbsOf(path: string): { name: string; path: string }[] {
   return [{ name: '/', path: '/' }, ...crumbs];
 }
 
-/** What somebody typed as an absolute path without `.`, `..` and doubled slashes. */
+/** Returns a typed path as an absolute one without `.`, `..` and doubled slashes. */
 export function cleanPath(typed: string): string {
   const names: string[] = [];
   for (const name of typed.trim().split('/')) {

@@ -4,7 +4,7 @@ export interface Point {
   value: number;
 }
 
-/** What a plot shows. */
+/** The range of a plot. */
 export interface PlotRange {
   from: number;
   to: number;
@@ -30,7 +30,7 @@ export function linePath(points: readonly Point[], range: PlotRange, width: numb
   return parts.join('');
 }
 
-/** What values are: bytes have round numbers of their own. */
+/** The unit of values: bytes have round numbers of their own. */
 export type Unit = 'bytes' | 'other';
 
 /**

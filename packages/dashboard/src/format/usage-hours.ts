@@ -3,7 +3,7 @@ import type { Point } from './plot.js';
 
 const HOUR_MS = 3_600_000;
 
-/** What a team used, as lines of plots: a point for each hour, at its beginning. */
+/** The use of a team, as lines of plots: a point for each hour, at its beginning. */
 export interface UsageLines {
   /** Sandboxes that ran, on average. */
   sandboxes: Point[];

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact';
 import type { Polled } from '../connection/use-poll.js';
 import { Failure, Loading } from './notice.js';
 
-/** What was looked at, once it is known; before, that it is about to be. Above it, why the last look failed, if it did. */
+/** Shows a value once it is known; before, that it is about to be. Above it, the reason why the last look failed, if it did. */
 export function Known<Value>(props: {
   polled: Pick<Polled<Value>, 'value' | 'error'>;
   children: (value: Value) => ComponentChildren;

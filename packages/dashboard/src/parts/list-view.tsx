@@ -11,11 +11,11 @@ export function ListView<Row>(
       pages: ReturnType<typeof usePages<Row>>;
       /** A part of a view that has a title of its own. */
       part?: boolean;
-      /** How many there are, in words. */
+      /** The number of rows, in words. */
       count?: string | undefined;
       /** Fields that narrow it. */
       filters?: ComponentChildren;
-      /** What became of something that a button began. */
+      /** The outcome of an act that a button began. */
       told?: ComponentChildren;
       /** Buttons. */
       children?: ComponentChildren;

@@ -16,7 +16,7 @@ export function Failure({ error }: { error: unknown }) {
   return error === undefined ? null : <Notice kind="error">{explain(error)}</Notice>;
 }
 
-/** What stands in the address may be named in a title, and anybody can make a link. Characters. */
+/** A title may name the text in the address, and anybody can make a link. Characters. */
 const LONGEST_TITLE = 120;
 
 /** Stands where a list would be. */
@@ -38,7 +38,7 @@ export function Loading() {
   );
 }
 
-/** What a failure means to a reader, and what to do. */
+/** Returns the meaning of a failure for a reader, and the remedy. */
 function explain(error: unknown): string {
   if (SandboxGoneError.is(error)) return 'The sandbox is gone or paused.';
   if (ConnectionError.is(error) || error instanceof TypeError)

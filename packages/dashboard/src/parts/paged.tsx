@@ -3,11 +3,11 @@ import { Known } from './known.js';
 import { Empty } from './notice.js';
 import type { usePages } from './use-pages.js';
 
-/** What stands in the place of an empty list. */
+/** The text in the place of an empty list. */
 export interface EmptyList {
-  /** What an empty list says. */
+  /** The message of an empty list. */
   empty: string;
-  /** What to do about it. */
+  /** The next step for the reader. */
   hint?: ComponentChildren | false;
 }
 

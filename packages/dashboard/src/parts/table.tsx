@@ -15,7 +15,7 @@ export interface TableOptions<Row> {
   rows: readonly Row[];
   columns: readonly Column<Row>[];
   keyOf: (row: Row) => string;
-  /** What stands below a row; false: nothing. */
+  /** The content below a row; false: nothing. */
   below?: (row: Row) => ComponentChildren | false;
   /** Where the rows are, for whoever must know which are seen. */
   body?: RefObject<HTMLTableSectionElement>;

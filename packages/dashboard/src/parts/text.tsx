@@ -10,7 +10,7 @@ export function Foreign({ text, longest }: { text: string; longest?: number | un
   );
 }
 
-/** How long ago something was, with the exact time at hand. */
+/** The age of a time, with the exact time at hand. */
 export function When({ time }: { time: Date | undefined }) {
   if (time === undefined) return <span class="faint">never</span>;
   return (

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** How long typing rests before it is asked for, ms. */
+/** Time for which typing rests before a request, ms. */
 const TYPING_MS = 300;
 
 /** A field that tells what was typed once the typing rests. */
@@ -8,15 +8,15 @@ export function Typed(props: {
   label: string;
   value: string;
   placeholder: string;
-  /** Whether `/` leads here. */
+  /** True when `/` leads here. */
   search?: boolean;
-  /** What may be meant; anything else may be typed too. */
+  /** Suggestions; anything else may be typed too. */
   suggestions?: readonly string[];
   onRest: (text: string) => void;
 }) {
   const { label, value, placeholder, search, suggestions, onRest } = props;
   const [text, setText] = useState(value);
-  // What else narrows the list may have changed while the typing rested.
+  // The other filters of the list may have changed while the typing rested.
   const latest = useRef(onRest);
   latest.current = onRest;
   useEffect(() => setText(value), [value]);

@@ -1,11 +1,11 @@
-/** What the address says: `#/TEAM/VIEW/ID/TAB?filter=…`. */
+/** The parts of the address: `#/TEAM/VIEW/ID/TAB?filter=…`. */
 export interface Route {
   /** Slug or id of the team; undefined: not chosen yet. */
   team: string | undefined;
   view: View;
   /** Which sandbox, template, webhook or team. */
   id: string | undefined;
-  /** What of it. */
+  /** The part of the view. */
   tab: string | undefined;
   query: Record<string, string>;
 }

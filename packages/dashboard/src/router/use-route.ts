@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { parseRoute, type Route } from './route.js';
 
-/** What the address says, now and whenever it changes. */
+/** Returns the route of the address, now and whenever it changes. */
 export function useRoute(): Route {
   const [route, setRoute] = useState(() => parseRoute(location.hash));
   useEffect(() => {

@@ -9,7 +9,7 @@ import type { TabProps } from './tab-props.js';
 
 const LOOK_MS = 5_000;
 
-/** What happened to a sandbox, the last first. */
+/** The events of a sandbox, the last first. */
 export function Events({ team, detail }: TabProps) {
   const pages = usePages(`events ${team} ${detail.sandboxId}`, LOOK_MS, (nextToken, signal) =>
     clientOf(team).events.list({ sandboxId: detail.sandboxId, nextToken, signal }),
@@ -39,7 +39,7 @@ function kindOf({ type }: LifecycleEvent): string {
   return type.slice(type.lastIndexOf('.') + 1);
 }
 
-/** What an event says besides its kind. */
+/** Returns the details of an event besides its kind. */
 function aboutOf(event: LifecycleEvent): string {
   switch (event.type) {
     case 'sandbox.lifecycle.killed':

@@ -10,7 +10,7 @@ import type { TabProps } from './tab-props.js';
 /** Most sandboxes of a team that are looked through. */
 const MOST = 20_000;
 
-/** What a sandbox was forked from, and what from it. */
+/** The sandbox's origin by fork, and its own forks. */
 export function Forks({ team, detail }: TabProps) {
   const forks = usePoll(`forks ${team} ${detail.sandboxId}`, 0, (signal) =>
     clientOf(team).sandboxes.list({ limit: 100, signal }).toArray({ limit: MOST }),

@@ -19,7 +19,7 @@ const spans: readonly [name: string, ms: number][] = [
   ['24 h', 86_400_000],
 ];
 
-/** What a sandbox is, and what it uses. */
+/** The facts of a sandbox, and its current use. */
 export function Overview({ handle, detail }: TabProps) {
   return (
     <div class="overview">

@@ -1,6 +1,6 @@
 import type { Sandbox, SandboxDetail } from '@svc/sdk';
 
-/** What every tab of a sandbox is given. */
+/** The properties of every tab of a sandbox. */
 export interface TabProps {
   team: string;
   handle: Sandbox;

@@ -6,7 +6,7 @@ import { Fact } from '../parts/fact.js';
 const formatOf = ({ kind }: LimitField) =>
   kind === 'size' ? (mib: number) => formatBytes(mib * 2 ** 20) : formatCount;
 
-/** What a team may use, and how much of it is used. */
+/** The limits of a team, and its current use of each. */
 export function Quotas({ team, use }: { team: OperatedTeam; use: TeamUse | undefined }) {
   const whose = ({ name }: LimitField) =>
     team.ownLimits.includes(name) ? 'set for this team' : "the server's default";
@@ -45,7 +45,7 @@ export function Quotas({ team, use }: { team: OperatedTeam; use: TeamUse | undef
 const WARN = 0.8;
 const FULL = 1;
 
-/** How much of something is used, as a bar under its words. */
+/** The use of something, as a bar under its words. */
 function Meter(props: {
   name: string;
   used: number;

@@ -19,7 +19,7 @@ export function SetLimits(props: {
   onClose: () => void;
 }) {
   const { team, use, onDone, onClose } = props;
-  // What others change meanwhile is not taken for a change of whoever fills in this form.
+  // A change that others make meanwhile is not taken for a change in this form.
   const [before] = useState(() =>
     Object.fromEntries(limitFields.map((field) => [field.name, ownText(team, field)])),
   );
@@ -70,7 +70,7 @@ function LimitInput(props: {
   text: string;
   placeholder: string;
   changed: boolean;
-  /** Whether what is wrong is said: not while it is typed. */
+  /** True once a problem is shown: not while it is typed. */
   checked: boolean;
   use: TeamUse | undefined;
   onInput: (text: string) => void;

@@ -1,7 +1,7 @@
 import type { OperatedTeam } from '@svc/sdk/operator';
 import { Foreign, State } from '../parts/text.js';
 
-/** Whether a team is banned or blocked, and why. */
+/** Shows if a team is banned or blocked, and the reason. */
 export function Standing({ team }: { team: Pick<OperatedTeam, 'banned' | 'blocked' | 'blockedReason'> }) {
   const { banned, blocked, blockedReason } = team;
   return (

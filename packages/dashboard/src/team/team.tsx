@@ -118,7 +118,7 @@ function Overview({ team, onChange }: { team: OperatedTeam; onChange: () => void
   );
 }
 
-/** What a team used hour by hour, as plots. */
+/** The use of a team hour by hour, as plots. */
 function Usage({ usage, from, to }: { usage: TeamUsage; from: number; to: number }) {
   const lines = usageLines(usage.hours, from, to);
   const sum = (read: (hour: TeamUsage['hours'][number]) => number) =>

@@ -50,7 +50,7 @@ export async function openTerminal(
       await session.resize({ cols, rows });
       return session;
     })();
-    // What is typed meanwhile waits, in its order. A shell that has ended takes nothing.
+    // Input that is typed meanwhile waits, in its order. A shell that has ended takes nothing.
     const type = (data: string | Uint8Array) =>
       void opening.then((session) => session.write(data)).catch(() => undefined);
     terminal.onData(type);

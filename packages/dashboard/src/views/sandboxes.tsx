@@ -133,7 +133,7 @@ export function Sandboxes({ team, query }: { team: string; query: Record<string,
   );
 }
 
-/** How much of something a sandbox uses, with a bar; of one that is paused, and of one without a sample, how much it may. */
+/** A sandbox's use of something, with a bar; of one that is paused, and of one without a sample, the most that it may use. */
 function Used(props: {
   running: boolean;
   /** Of what it may; undefined: not known. */

@@ -21,7 +21,7 @@ interface Look {
   samples: Sample[];
 }
 
-/** How the server is: its sandboxes, pool, store and rates, and the servers that share its database. */
+/** The state of the server: its sandboxes, pool, store and rates, and the servers that share its database. */
 export function Server() {
   const status = usePoll('status', LOOK_MS, readStatus);
   const looked = usePoll('metrics', LOOK_MS, async (signal) => ({

@@ -6,7 +6,7 @@ import { usePoll } from '../connection/use-poll.js';
 
 /** The service takes a sample of each sandbox about every five seconds. */
 const LOOK_MS = 10_000;
-/** How long scrolling rests before rows that came into sight are asked for, ms. */
+/** Time for which scrolling rests before rows that came into sight are asked for, ms. */
 const REST_MS = 150;
 
 /** The latest sample of each sandbox that runs and whose row is seen. */
@@ -33,7 +33,7 @@ export function useSamples(
   const { value, reload } = usePoll(`samples ${team}`, LOOK_MS, async (signal) => {
     const ids = wanted();
     const fresh = ids.length === 0 ? {} : await clientOf(team).sandboxes.metrics(ids, { signal });
-    // What is not on this page any more is forgotten.
+    // A sandbox that is not on this page any more is forgotten.
     const kept = [...known.current].filter(([id]) => rows.some(({ sandboxId }) => sandboxId === id));
     known.current = new Map([...kept, ...Object.entries(fresh)]);
     return known.current;

@@ -40,7 +40,7 @@ export class Questions {
     if (send !== undefined) for (const { message } of this.#waiting.values()) send(message);
   }
 
-  /** Whether there is a server to answer. */
+  /** True when there is a server to answer. */
   get answered(): boolean {
     return this.#send !== undefined;
   }

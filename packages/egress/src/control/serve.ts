@@ -8,7 +8,7 @@ import { reportBatches } from './report-batches.js';
 import type { EgressAuthority, EgressReport, EgressSandbox } from './types.js';
 import { reportToWire, sandboxFromWire } from './wire.js';
 
-/** What the server rules. */
+/** The parts that the server controls. */
 export interface ControlTarget {
   keep(ids: readonly string[]): void;
   /** @throws {TypeError} for what cannot be read */

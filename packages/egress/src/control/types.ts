@@ -1,6 +1,6 @@
 import type { EgressPolicy, Placeholder } from '@svc/network-policy';
 
-/** What the egress process knows of a sandbox. */
+/** The egress process's view of a sandbox. */
 export interface EgressSandbox {
   id: string;
   /** Source address of its connections, as the driver tells it. */
@@ -47,7 +47,7 @@ export interface EgressQuestion {
   signal: AbortSignal;
 }
 
-/** What the egress process asks of the server. A handler that throws makes the request or query fail; its error goes nowhere else. */
+/** Questions of the egress process to the server. A handler that throws makes the request or query fail; its error stays here. */
 export interface EgressHandlers {
   /** Sends a DNS message to a resolver. Gives the reply's bytes. */
   resolveDns(query: Uint8Array, about: EgressQuestion): Promise<Uint8Array>;

@@ -27,7 +27,7 @@ export const connectTcp: ConnectTcp = (address, port, signal, onread) => {
     };
     signal.addEventListener('abort', stop);
     socket.once('error', fail);
-    // Whoever uses the socket hears of its end too; an error at any other moment must not end the process.
+    // The user of the socket hears of its end too; an error at any other moment must not end the process.
     socket.on('error', () => undefined);
     socket.once('connect', () => {
       signal.removeEventListener('abort', stop);

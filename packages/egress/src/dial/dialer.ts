@@ -20,7 +20,7 @@ export interface DialTarget {
 export interface DialerOptions {
   /** Connections of one sandbox, those that are being made too. */
   perSandbox: number;
-  /** How long one may take. Default 30 000 ms. */
+  /** Longest time for one connection. Default 30 000 ms. */
   dialMs?: number;
   connectTcp?: ConnectTcp;
 }

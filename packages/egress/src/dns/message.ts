@@ -59,7 +59,7 @@ export function truncatedReply(query: Buffer, question: DnsQuestion): Buffer {
   return reply;
 }
 
-/** Whether a message is a reply to a query. */
+/** Returns true for a message that is a reply to a query. */
 export function isReplyTo(reply: Buffer, question: DnsQuestion): boolean {
   return reply.length >= HEADER && reply.readUInt16BE(0) === question.id && (reply[2]! & 0x80) !== 0;
 }
@@ -76,7 +76,7 @@ export function addressQuery(id: number, name: string): Buffer {
   return Buffer.concat([header, ...labels, Buffer.from([0, 0, A, 0, IN])]);
 }
 
-/** Whether a reply is a success with records in it, as a whole. */
+/** Returns true for a reply that is a success with records in it, as a whole. */
 export function holdsRecords(reply: Buffer): boolean {
   if (reply.length < HEADER) return false;
   const truncated = (reply[2]! & 0x02) !== 0;
@@ -96,7 +96,7 @@ export function withTtl(reply: Buffer, seconds: number): Buffer | undefined {
   for (let left = recordCount(copy); left > 0; left--) {
     const name = readName(copy, at);
     if (name === undefined || name.end + 10 > copy.length) return undefined;
-    // What stands there in an OPT record is no time.
+    // The field has no time in an OPT record.
     if (copy.readUInt16BE(name.end) !== OPT)
       copy.writeUInt32BE(Math.min(seconds, copy.readUInt32BE(name.end + 4)), name.end + 4);
     at = name.end + 10 + copy.readUInt16BE(name.end + 8);

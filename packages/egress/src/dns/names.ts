@@ -2,7 +2,7 @@ import type { Questions } from '../control/questions.js';
 import type { EgressSandbox } from '../control/types.js';
 import { holdsRecords, isReplyTo, parseQuery, withTtl } from './message.js';
 
-/** How long an answer may stand in for one that nobody gives, ms, and for how many seconds clients may keep it then. */
+/** Longest time that an answer may stand in for one that nobody gives, ms, and for how many seconds clients may keep it then. */
 const STALE_MS = 3_600_000;
 const STALE_TTL_SECONDS = 30;
 const MAX_REPLY_BYTES = 1_232;

@@ -1,4 +1,4 @@
-/** How fast queries may come: so many at once, and so many more each second. */
+/** The rate of queries: so many at once, and so many more each second. */
 export interface QueryRate {
   burst: number;
   perSecond: number;

@@ -55,7 +55,7 @@ function serveConnection(socket: Socket, source: string, forwarder: DnsForwarder
       void forwarder.answer(source, query, { udp: false }).then((reply) => {
         waiting -= 1;
         if (socket.destroyed) return;
-        // Whoever asks nonsense, or too much, over a connection loses it.
+        // A client that asks nonsense, or too much, over a connection loses it.
         if (reply === undefined) return socket.destroy();
         const length = Buffer.alloc(2);
         length.writeUInt16BE(reply.length);

@@ -2,7 +2,7 @@ import { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 
 /**
- * Whether a connection that has ended was broken off by the other side. The event loop tells of an end too where a reset came
+ * Returns true when the other side broke off a connection that has ended. The event loop reports an end too where a reset came
  * right behind the last bytes; the kernel then knows of no other side any more. Of no use once this side has ended.
  */
 export function brokeOff(stream: unknown): boolean {

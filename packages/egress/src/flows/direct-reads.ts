@@ -1,7 +1,7 @@
 import type { OnReadOpts, Socket } from 'node:net';
 import { Counts } from '../limits/counts.js';
 
-/** What a connection is read into that carries little, and one that carries much. */
+/** Sizes of the buffers for a connection that carries little, and for one that carries much. */
 const SMALL_BYTES = 8 * 1024;
 const LARGE_BYTES = 2 ** 20;
 /** Large buffers of all connections. */
@@ -71,7 +71,7 @@ export class DirectReads {
     const bytes = this.#buffer.subarray(0, size);
     this.#fit(size);
     to.write(bytes, this.#written);
-    // What the kernel has taken is out of the buffer. Otherwise it is needed until the write has ended.
+    // Bytes that the kernel has taken have left the buffer. Otherwise it is needed until the write has ended.
     this.#waiting = to.writableLength > 0;
     return !this.#waiting;
   }

@@ -5,7 +5,7 @@ import { reset } from '../failures/reset.js';
 import type { KnownSandbox, OpenFlow, Registry } from '../sandboxes/registry.js';
 import type { Attempt, ByteCounts, Reports } from '../sandboxes/reports.js';
 
-/** What a connection and the one to the outside take while nothing waits in them. */
+/** Memory of a connection and the one to the outside while nothing waits in them. */
 const EACH_BYTES = 32 * 1024;
 
 /** Where a connection comes from and was going. */
@@ -16,12 +16,12 @@ export interface FlowEnds {
   port: number;
 }
 
-/** What of a decision has to stay the same for a flow to go on. */
+/** The parts of a decision that have to stay the same for a flow to continue. */
 interface Standing {
   target: EgressFlow;
   transform: string | undefined;
   proxy: string;
-  /** Whether its bytes pass unread, so that later requests cannot be judged by their host. */
+  /** True when its bytes pass unread, so that later requests cannot be judged by their host. */
   unread: boolean;
 }
 

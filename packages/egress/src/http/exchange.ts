@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream';
 
-/** What becomes of one request. */
+/** The decision on one request. */
 export type RequestPlan =
   /** It goes on, with these headers set, over a connection that `open` makes when none of this `key` is free. */
   | { kind: 'forward'; key: string; set: (readonly [string, string])[]; open(): Promise<Duplex> }

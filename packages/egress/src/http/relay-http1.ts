@@ -18,7 +18,7 @@ import { passBody } from './pass-body.js';
 import { withoutUpgrade } from './without-upgrade.js';
 
 const MAX_HEADER_BYTES = 32 * 1024;
-/** How long a connection may take for its next request, to the end of its headers. */
+/** Longest time that a connection may take for its next request, to the end of its headers. */
 const NEXT_REQUEST_MS = 120_000;
 /** Requests of one connection that wait for their answers, and the characters of their headers. */
 const MAX_PIPELINED = 64;
@@ -154,7 +154,7 @@ export class Http1Relay {
     const served = this.#served.get(socket);
     if (served === undefined) return void socket.destroy();
     if (hasBody(request)) {
-      // Whoever changes the protocol waits for answers first. An earlier one would have no end that the next one hears of.
+      // A client that changes the protocol waits for answers first. An earlier one would have no end that the next one hears of.
       if (served.pending > 0) return served.connection.cut();
       // The parser has left the body to us, as if it were of the other protocol.
       this.#awaitRequest(served);
@@ -285,7 +285,7 @@ function pairsOf(raw: readonly string[]): [string, string][] {
   return raw.flatMap((name, at) => (at % 2 === 0 ? [[name, raw[at + 1] ?? ''] as [string, string]] : []));
 }
 
-/** Whether an answer says where it ends. Without that it does with its connection. */
+/** Returns true for an answer that says where it ends. Without that it ends with its connection. */
 function hasLength({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || headers['content-length'] !== undefined;
 }

@@ -13,9 +13,9 @@ import { splitAuthority } from '@svc/network-policy';
 import type { ByteCounts } from '../sandboxes/reports.js';
 import type { HttpConnection, RequestPlan } from './exchange.js';
 
-/** What a client may send that the server has not taken: it is near. */
+/** Most bytes from a client that the server has not taken: the client is near. */
 const CLIENT_WINDOW_BYTES = 256 * 1024;
-/** What a server may, which is far away. */
+/** The same from a server, which is far away. */
 const UPSTREAM_WINDOW_BYTES = 2 ** 20;
 /** Of one connection, for what is not bodies. */
 const SESSION_MEMORY_MB = 1;
@@ -121,7 +121,7 @@ function exchange(
 ): void {
   let sent: OutgoingHttpHeaders = {};
   let received: OutgoingHttpHeaders = {};
-  /** What the library refuses to send on costs these two streams. */
+  /** A failure of the library to send on costs these two streams. */
   const attempt = (send: () => void) => {
     if (stream.destroyed) return;
     try {

@@ -50,7 +50,7 @@ export class LeafCertificates {
     this.#issuerKey.catch(() => undefined);
   }
 
-  /** What a TLS server that stands for the host needs. @throws {Error} when the authority's key cannot sign */
+  /** Returns the context of a TLS server that stands for the host. @throws {Error} when the authority's key cannot sign */
   contextFor(host: string): Promise<SecureContext> {
     const known = this.#cached.get(host);
     this.#cached.delete(host);

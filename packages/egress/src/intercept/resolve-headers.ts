@@ -3,7 +3,7 @@ import type { Questions } from '../control/questions.js';
 import type { EgressSandbox } from '../control/types.js';
 import { encodeCredentials } from '../http/headers.js';
 
-/** What may stand in a header value; a value that would begin another line does not. */
+/** Characters that may stand in a header value; a value that would begin another line does not. */
 const FIELD = /^[\t\x20-\x7e\x80-\xff]*$/;
 
 /**

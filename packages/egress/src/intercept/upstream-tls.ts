@@ -3,7 +3,7 @@ import { connect, createSecureContext, rootCertificates, type SecureContext, typ
 import { DialError } from '../failures/dial-error.js';
 
 const HANDSHAKE_MS = 30_000;
-/** What a side of an opened connection holds before the other one waits: what one read brings. Types do not know of it. */
+/** Most bytes that a side of an opened connection keeps before the other one waits: the size of one read. Types do not know of it. */
 export const BUFFERED = { highWaterMark: 64 * 1024 };
 
 /** Makes TLS with the servers that intercepted requests go to. Their certificates are always verified. */

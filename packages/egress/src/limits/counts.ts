@@ -1,4 +1,4 @@
-/** How many there are of each. Those of which there are none take no room. */
+/** Counts by key. Keys with none take no room. */
 export class Counts {
   readonly #counts = new Map<string, number>();
 

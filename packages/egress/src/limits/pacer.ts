@@ -1,4 +1,4 @@
-/** How many at once, and how many more each second. */
+/** The rate: so many at once, and so many more each second. */
 export interface PaceRate {
   burst: number;
   perSecond: number;

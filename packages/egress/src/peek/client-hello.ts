@@ -1,4 +1,4 @@
-/** What a client offers in its first TLS message. */
+/** The offers of a client in its first TLS message. */
 export interface ClientHello {
   /** Server name: the outer one, where another is hidden in the message. Undefined without one. */
   host?: string;

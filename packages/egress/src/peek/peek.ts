@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** How much of a connection may be looked at before it is decided. */
+/** The most that may be read of a connection before it is decided. */
 export interface PeekLimits {
   bytes: number;
   ms: number;

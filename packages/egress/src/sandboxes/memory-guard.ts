@@ -7,11 +7,11 @@ const SHORT = 0.85;
 /** A sandbox with fewer connections than that gets one more, also while memory is scarce. */
 const FEW = 16;
 const LOOK_MS = 250;
-/** What was let go of is given back to the system later: between two cuts, ms. */
+/** Memory that was released returns to the system later: between two cuts, ms. */
 const CALM_MS = 5_000;
 
 export interface MemoryGuardOptions {
-  /** What the process may have. */
+  /** Most memory of the process. */
   limitBytes: number;
   registry: Registry;
   /** Told of a sandbox's address that lost its connections. */
@@ -42,7 +42,7 @@ export class MemoryGuard {
     clearInterval(this.#timer);
   }
 
-  /** Whether a sandbox may have one more connection. */
+  /** Returns true when a sandbox may have one more connection. */
   admits(address: string): boolean {
     return !this.#scarce || this.#options.registry.flowsOf(address) < FEW;
   }

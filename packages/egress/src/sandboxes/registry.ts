@@ -3,7 +3,7 @@ import type { EgressSandbox } from '../control/types.js';
 
 /** A connection that is open, as the registry sees it. */
 export interface OpenFlow {
-  /** Whether it may stay under what is known of its sandbox now. */
+  /** Returns true when it may stay under the present policy of its sandbox. */
   stays(sandbox: KnownSandbox): boolean;
   /** Ends it at once, so that the program notices. */
   cut(): void;
@@ -18,7 +18,7 @@ export interface KnownSandbox {
   readonly policy: CompiledPolicy | undefined;
 }
 
-/** Who may connect: sandboxes by address, and the flows that each has open. */
+/** The sandboxes that may connect, by address, and the flows that each has open. */
 export class Registry {
   readonly #byId = new Map<string, KnownSandbox>();
   readonly #byAddress = new Map<string, KnownSandbox>();
@@ -35,7 +35,7 @@ export class Registry {
     return this.#byAddress.get(address);
   }
 
-  /** How many flows are open: of all, and of one address. */
+  /** The number of open flows: of all, and of one address. */
   get openFlows(): number {
     return this.#openFlows;
   }

@@ -62,7 +62,7 @@ export class Reports {
     this.#counted.delete(bytes);
   }
 
-  /** What happened since the last batch. */
+  /** Returns the reports since the last batch. */
   take(): EgressReport[] {
     for (const [bytes, counted] of this.#counted) this.#add(bytes, counted);
     const reports = [...this.#batch.values()];

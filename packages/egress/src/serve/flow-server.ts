@@ -24,7 +24,7 @@ export interface FlowLimits {
   perSandbox: number;
   /** Connections of all. */
   total: number;
-  /** How long a client may take to say where it wants to go, ms. After that only addresses count. */
+  /** Longest time for a client to say where it wants to go, ms. After that only addresses count. */
   peekMs: number;
 }
 
@@ -39,8 +39,8 @@ export interface FlowServerOptions {
 }
 
 /**
- * How many connections one sandbox may have while so many are open: half of what is free, so that some are left for whoever
- * comes next, however many sandboxes take all that they may.
+ * Returns how many connections one sandbox may have while so many are open: half of the free ones, so that some are left for the
+ * next client, however many sandboxes take all that they may.
  */
 export function shareOf({ perSandbox, total }: FlowLimits, open: number): number {
   return Math.min(perSandbox, Math.floor((total - open) / 2));
@@ -63,7 +63,7 @@ export class FlowServer {
 
   /** Takes a connection over. Never throws. */
   serve(socket: Socket, ends: FlowEnds): void {
-    // Whoever uses the socket hears of its end too; this keeps an error at any other moment from ending the process.
+    // The user of the socket hears of its end too; this keeps an error at any other moment from ending the process.
     socket.on('error', () => undefined);
     const { registry, reports, limits, memory } = this.#options;
     const known = registry.find(ends.source);
@@ -94,7 +94,7 @@ export class FlowServer {
 
   async #route(flow: Flow): Promise<void> {
     const { address, port } = flow.ends;
-    // What is denied whatever the host is not listened to.
+    // A connection that is denied for every host is not read.
     const denied = flow.known.policy?.deniedAfterDns(address);
     if (denied !== undefined) flow.admit(undefined);
     else if (port === 443) await this.#tls(flow);

@@ -16,7 +16,7 @@ import { Registry } from '../sandboxes/registry.js';
 import { Reports } from '../sandboxes/reports.js';
 import { FlowServer } from '../serve/flow-server.js';
 
-/** What a server listens on: an inherited descriptor, an address, or the path of a Unix socket. */
+/** The address of a server: an inherited descriptor, an address, or the path of a Unix socket. */
 export type Listen = Pick<ListenOptions, 'host' | 'port' | 'path'> | { fd: number };
 
 export interface StartEgressOptions {
@@ -34,15 +34,15 @@ export interface StartEgressOptions {
   connections?: number;
   /** Memory that the process may have: below it, whoever holds most loses its connections. Default: no limit. */
   memoryBytes?: number;
-  /** How long a client may take to say where it wants to go. Default 5000 ms. */
+  /** Longest time for a client to say where it wants to go. Default 5000 ms. */
   peekMs?: number;
-  /** How long a connection that is read may take for its next request. Default 120 000 ms. */
+  /** Longest time that a connection that is read may take for its next request. Default 120 000 ms. */
   nextRequestMs?: number;
-  /** How long a connection to the outside may take. Default 30 000 ms. */
+  /** Longest time for a connection to the outside. Default 30 000 ms. */
   dialMs?: number;
   /** Between batches of reports. Default 1000 ms. */
   reportMs?: number;
-  /** How long the server may take to answer. Default 10 000 ms. */
+  /** Longest time for an answer of the server. Default 10 000 ms. */
   answerMs?: number;
   /** Says where an accepted connection comes from and was going, for what is not proxied transparently. */
   endsOf?: (socket: Socket) => FlowEnds | undefined;

@@ -161,7 +161,7 @@ export async function startServer(
   return { server, port: (server.address() as { port: number }).port };
 }
 
-/** How a connection ended, and what came before. */
+/** Returns the end of a connection, and the bytes before it. */
 export function readAll(socket: Socket): Promise<{ bytes: Buffer; end: 'end' | 'reset' }> {
   return new Promise((resolve) => {
     const parts: Buffer[] = [];

@@ -27,7 +27,7 @@ export function headersFrame(stream: number, fields: [string, string][], { end =
   return frame('headers', END_HEADERS | (end ? END_STREAM : 0), stream, Buffer.concat(parts));
 }
 
-/** What begins a connection: of a client with the words before it. */
+/** The frames that begin a connection: of a client with the words before it. */
 export const settings = frame('settings', 0, 0, Buffer.alloc(0));
 export const clientBeginning = Buffer.concat([Buffer.from(PREFACE), settings]);
 

@@ -7,7 +7,7 @@ import { startServer } from './egress.js';
 
 export interface SocksProxy {
   port: number;
-  /** What was asked for: `host:port`. */
+  /** The requested addresses: `host:port`. */
   asked: string[];
 }
 

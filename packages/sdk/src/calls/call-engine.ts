@@ -21,7 +21,7 @@ export interface Attempt<T> {
   value: T;
   /** The service's refusal, when `value` is an answer that carries one. */
   failure?: Extract<AttemptOutcome, { kind: 'answer' }> | undefined;
-  /** Lets go of the value, because another attempt follows. */
+  /** Releases the value, because another attempt follows. */
   discard?: (() => void) | undefined;
 }
 
@@ -45,7 +45,7 @@ export class CallEngine {
 
   /**
    * Runs a call. The time limit covers all of `work`.
-   * @throws RequestTimeoutError, what `work` throws, and whatever the caller's signal was aborted with.
+   * @throws RequestTimeoutError, what `work` throws, and the reason of the caller's signal.
    */
   async run<T>(context: CallContext, work: (call: RunningCall) => Promise<T>): Promise<T> {
     const { value, deadline } = await this.open(context, work);
@@ -53,7 +53,7 @@ export class CallEngine {
     return value;
   }
 
-  /** As `run`, but for a result that goes on streaming: the time limit ends with `work`, the caller's signal stays. */
+  /** As `run`, but for a result that continues as a stream: the time limit ends with `work`, the caller's signal stays. */
   async open<T>(context: CallContext, work: (call: RunningCall) => Promise<T>): Promise<OpenCall<T>> {
     const call = new RunningCall(context, this.#options);
     const { deadline } = call;
@@ -117,7 +117,7 @@ export class RunningCall {
   }
 
   /**
-   * Makes attempts until one succeeds or there may be no other. `make` is told the number of the attempt, from 1; what may
+   * Makes attempts until one succeeds or there may be no other. `make` gets the number of the attempt, from 1; what may
    * lead to another one is a `failure` that it returns and a ConnectionError that it throws.
    * @throws what the last attempt threw
    */
@@ -169,7 +169,7 @@ export class RunningCall {
     };
   }
 
-  /** Tells who follows the call that it is over, unless it is a part of something longer. */
+  /** Reports the end to followers of the call, unless it is a part of something longer. */
   end(error?: unknown): void {
     if (this.context.observer) return;
     const aborted = this.context.options?.signal?.aborted === true;

@@ -34,13 +34,13 @@ export class HttpCaller {
 
   /**
    * Runs a call: `work` sends its requests and reads what they answer. The time limit covers all of it.
-   * @throws RequestTimeoutError, ConnectionError, and whatever the caller's signal was aborted with.
+   * @throws RequestTimeoutError, ConnectionError, and the reason of the caller's signal.
    */
   call<T>(context: CallContext, work: HttpWork<T>): Promise<T> {
     return this.#options.engine.run(context, (call) => this.#work(call, work));
   }
 
-  /** As `call`, but for a result that goes on streaming: the time limit ends with `work`, the caller's signal stays. */
+  /** As `call`, but for a result that continues as a stream: the time limit ends with `work`, the caller's signal stays. */
   open<T>(context: CallContext, work: HttpWork<T>): Promise<OpenCall<T>> {
     return this.#options.engine.open(context, (call) => this.#work(call, work));
   }

@@ -36,7 +36,7 @@ export class CodeContexts {
   }
 
   /**
-   * Gives a context a new kernel: its variables are gone, and a cell that runs in it ends.
+   * Gives a context a new kernel: its variables are lost, and a cell that runs in it ends.
    * @throws NotFoundError
    * @example
    * for (const context of await sandbox.codeContexts.list()) await sandbox.codeContexts.restart(context);

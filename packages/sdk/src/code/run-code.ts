@@ -64,7 +64,7 @@ export async function runCode(
       return await gather(response, options);
     });
   } finally {
-    // Whatever is still open is given up: the server then interrupts the cell.
+    // Streams that are still open are given up: the server then interrupts the cell.
     deadline.abort(new Error('the cell is over'));
   }
 }

@@ -43,7 +43,7 @@ export async function* eventsOf(hub: OutputHub): AsyncGenerator<CommandEvent, vo
 
 /**
  * One stream of a program's output. Nothing is read ahead; cancelling it stops listening, not the program. `onLoss` makes
- * the error that the stream ends with where output is missing; absent: it goes on.
+ * the error that the stream ends with where output is missing; absent: it continues.
  */
 export function streamOf(
   hub: OutputHub,

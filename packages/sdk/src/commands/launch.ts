@@ -103,7 +103,7 @@ function timeUpOf(facts: {
   owned: boolean;
 }): (cause: unknown, output: OutputHub) => CommandTimeoutError {
   const { line, timeoutMs, owned } = facts;
-  const fate = owned ? 'It was killed.' : 'It goes on; only following it ended.';
+  const fate = owned ? 'It was killed.' : 'It continues; only following it ended.';
   const text = `Command ran longer than ${timeoutMs} ms: ${line}. ${fate} Raise timeoutMs, or set it to 0 for no limit.`;
   return (cause, output) =>
     new CommandTimeoutError(text, {

@@ -106,6 +106,6 @@ export interface ProcessInfo {
   readonly args: string[];
   readonly envs: Record<string, string>;
   readonly cwd: string | undefined;
-  /** When it was started. Undefined where the sandbox's daemon is too old to tell. */
+  /** When it was started. Undefined where the sandbox's daemon is too old to report it. */
   readonly startedAt: Date | undefined;
 }

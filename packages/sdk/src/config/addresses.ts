@@ -31,7 +31,7 @@ export function directUrl(config: AddressConfig, place: SandboxPlace, port: numb
   return `${scheme}://${directHost(config, place, port)}`;
 }
 
-/** Domain that a server on this machine uses unless told otherwise. */
+/** Domain that a server on this machine uses by default. */
 const localDomain = 'svc.localhost';
 
 /** The sandbox's domain, with the port of a gateway that has its own. */

@@ -29,8 +29,8 @@ export interface CallContext {
   options?: RequestOptions | undefined;
   /** The sandbox that is called, and its template, where they are known. */
   sandbox?: { readonly sandboxId: string; readonly templateId?: string | undefined } | undefined;
-  /** Follows an operation that this call is only a part of; whoever gives it tells of the end. Default: one of the call's own. */
+  /** Follows an operation that this call is only a part of; the caller who gives it reports the end. Default: one of the call's own. */
   observer?: OperationObserver | undefined;
-  /** Told the number of each attempt, from 1, before it is made. Attempts that a rate limit refused are not counted. */
+  /** Gets the number of each attempt, from 1, before it is made. Attempts that a rate limit refused are not counted. */
   onAttempt?: ((attempt: number) => void) | undefined;
 }

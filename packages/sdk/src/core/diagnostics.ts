@@ -66,7 +66,7 @@ interface Events {
 }
 
 /**
- * Held for good: Node lets go of a channel that nobody holds, and when that is collected late it also forgets the next
+ * Held for good: Node drops a channel that nobody references, and when that is collected late it also forgets the next
  * one of the same name, with everybody who subscribed to it since.
  */
 const channels = {

@@ -68,7 +68,7 @@ function decideRateLimited(retryAfterMs: number, question: RetryQuestion): Retry
   if (!decision.retry) return decision;
   // A service that says "at once" again and again is not asked without a pause.
   const delayMs = Math.max(decision.delayMs, refused === 0 ? 0 : backoff(refused, random));
-  // A wait that the time limit would cut short is told now, as what it is and not as a timeout.
+  // A wait that the time limit would cut short is reported now, as a wait and not as a timeout.
   return remainingMs !== undefined && delayMs >= remainingMs ? { retry: false } : { retry: true, delayMs };
 }
 

@@ -47,13 +47,13 @@ export interface Telemetry {
 /** Where the telemetry of all clients without one of their own is kept: two copies of the package share it. */
 export const telemetryKey: unique symbol = Symbol.for('svc.sdk.telemetry');
 
-/** Begins to follow an operation; undefined when nobody wants to. Whoever called this tells of the end. */
+/** Begins to follow an operation; undefined when nobody wants to. The caller reports the end. */
 export function observe(own: Telemetry | undefined, start: OperationStart): OperationObserver | undefined {
   const telemetry = own ?? (globalThis as { [telemetryKey]?: Telemetry })[telemetryKey];
   return telemetry?.begin(start);
 }
 
-/** Opens something that goes on as a stream: tells of the end when that fails, else the end of the stream does. */
+/** Opens something that continues as a stream: reports the end when that fails, else the end of the stream does. */
 export async function observeOpening<T>(
   own: Telemetry | undefined,
   start: OperationStart & { signal: AbortSignal | undefined },

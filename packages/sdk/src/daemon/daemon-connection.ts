@@ -131,7 +131,7 @@ export class DaemonConnection {
     );
   }
 
-  /** As `http`, for answers that go on streaming: release the deadline at their end. */
+  /** As `http`, for answers that continue as streams: release the deadline at their end. */
   openHttp<T>(context: DaemonCallContext, work: HttpWork<T>): Promise<OpenCall<T>> {
     return this.core.http.open(this.#into(context), (fetch) =>
       work(this.#withHeaders(fetch, context.user), this.baseUrl),

@@ -68,7 +68,7 @@ export type SandboxGoneReason = 'paused' | 'killed' | 'expired' | 'ended' | 'gon
 export class SandboxGoneError extends TimeoutError {
   static override readonly kind: string = 'SandboxGoneError';
   static override readonly code: string = 'sandbox_gone';
-  /** Why it does not run. A `paused` one can be resumed; the others are gone for good. */
+  /** Why it does not run. A `paused` one can be resumed; the others are deleted. */
   readonly reason: SandboxGoneReason;
   constructor(message: string, details: TimeoutDetails & { reason?: SandboxGoneReason | undefined } = {}) {
     super(message, details);

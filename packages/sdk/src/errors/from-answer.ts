@@ -36,7 +36,7 @@ interface Row {
   retryable?: boolean;
 }
 
-/** Placement failures by `error_code`, whatever their status. */
+/** Placement failures by `error_code`, of any status. */
 const byErrorCode: Record<string, Row> = {
   sandbox_capacity_unavailable: {
     make: CapacityError,
@@ -153,7 +153,7 @@ const longestText = 500;
 function readRecord(body: unknown): { message?: string; errorCode?: string } {
   if (typeof body === 'string' && body.trim() !== '') return { message: body.trim().slice(0, longestText) };
   if (typeof body !== 'object' || body === null) return {};
-  // Volumes call it `code`, which elsewhere repeats the status as a number.
+  // Volumes call it `code`, which all others use to repeat the status as a number.
   const { message, code, error_code: errorCode = code } = body as Record<string, unknown>;
   return {
     ...(typeof message === 'string' && message !== '' ? { message: message.trim() } : {}),

@@ -29,7 +29,7 @@ const names: Record<number, string> = {
   16: 'unauthenticated',
 };
 
-/** An error of the Connect library, told by its shape: the library itself is loaded only when it is used. */
+/** An error of the Connect library, recognised by its shape: the library itself is loaded only when it is used. */
 export interface ConnectFailure extends Error {
   readonly code: number;
   readonly rawMessage: string;
@@ -52,7 +52,7 @@ export function connectCode(error: unknown): string | undefined {
 
 /**
  * Turns an error of an RPC into ours. Pure. `unavailable`, `canceled` and `deadline_exceeded` need more than the error
- * to be told apart (did the sandbox go, the network break, a limit fire?) and are the caller's business.
+ * to be distinguished (did the sandbox go, the network break, a limit fire?) and are the caller's business.
  */
 export function errorFromConnect(
   error: ConnectFailure,

@@ -21,7 +21,7 @@ export interface ListEventsOptions extends RequestOptions {
 }
 
 const defaultLimit = 100;
-/** Types are repeated here (`types=a&types=b`), unlike lists elsewhere. */
+/** Types are repeated here (`types=a&types=b`), unlike all other lists. */
 const querySerializer = { array: { style: 'form', explode: true } } as const;
 
 /** Events about the team's sandboxes. Kept for some days. */

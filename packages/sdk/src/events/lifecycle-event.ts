@@ -70,7 +70,7 @@ export interface SandboxCheckpointedEvent extends EventBase {
   readonly type: 'sandbox.lifecycle.checkpointed';
 }
 
-/** Something happened to a sandbox. Tell which by `type`. */
+/** Something happened to a sandbox. Its `type` says which. */
 export type LifecycleEvent =
   | SandboxCreatedEvent
   | SandboxKilledEvent

@@ -1,7 +1,7 @@
 import type { LifecycleEventData, LifecycleEvent as WireEvent } from '@svc/platform';
 import type { EndedExecution, LifecycleEvent } from './lifecycle-event.js';
 
-/** The facts that every event has, whatever the wire calls them. */
+/** The facts that every event has, by their names here. */
 export interface EventFacts {
   id: string;
   version: string;

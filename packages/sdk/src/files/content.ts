@@ -15,7 +15,7 @@ export type SteadyContent = string | Uint8Array<ArrayBuffer> | ArrayBuffer | Blo
 /** Content that can be sent once. */
 export type FlowingContent = ReadableStream<Uint8Array>;
 
-/** Separates content in memory from streamed content, which becomes one kind of stream. `onBytes` is told of each of its pieces. */
+/** Separates content in memory from streamed content, which becomes one kind of stream. `onBytes` gets the size of each of its pieces. */
 export function normalizeContent(
   content: FileContent,
   onBytes?: (bytes: number) => void,

@@ -248,7 +248,7 @@ export class Files {
    * `tar`. Times, empty directories, links and modes are kept. What `ignore` leaves out is sent, but not written. The
    * sandbox is not trusted: nothing is written outside the local directory; new files and directories belong to the
    * caller, who alone may write them (modes lose set-user-id, set-group-id, sticky, and what the umask takes away).
-   * Links that lead out of the directory, version control (see `vcs`), devices and fifos are left out and told in
+   * Links that lead out of the directory, version control (see `vcs`), devices and fifos are left out and listed in
    * `skipped`. Node only.
    * @throws FileNotFoundError, InvalidRequestError when it is no directory, or there is no tar
    * @example

@@ -12,7 +12,7 @@ export interface WatchOptions extends Omit<RequestOptions, 'maxRetries'> {
   recursive?: boolean | undefined;
   /** Put the entry into create, write and chmod events. Default false. */
   includeEntry?: boolean | undefined;
-  /** Watch even a network mount, which may not report changes made elsewhere. Default false. */
+  /** Watch even a network mount, which may not report changes made on other machines. Default false. */
   allowNetworkMounts?: boolean | undefined;
   user?: string | undefined;
   /** Called for each event, in order; awaited. With it the watch is not to be iterated. */

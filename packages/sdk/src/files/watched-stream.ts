@@ -13,7 +13,7 @@ export function watchedStream(
     idleMs: number;
     operation: string;
     url: string;
-    /** Told how much came, and of the end. */
+    /** Gets the amounts that came, and the end. */
     observer: OperationObserver | undefined;
   },
 ): ReadableStream<Uint8Array> {

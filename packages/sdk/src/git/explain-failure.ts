@@ -6,7 +6,7 @@ interface Explanation {
   hint: string;
 }
 
-/** In the order in which they are tried: what is told of a cause comes before what is told of its consequence. */
+/** In the order in which they are tried: messages about a cause come before those about its consequence. */
 const table: readonly (Explanation & { pattern: RegExp })[] = [
   {
     pattern: /git: (command )?not found|exec: git/,

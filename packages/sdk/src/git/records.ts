@@ -29,7 +29,7 @@ export interface GitStatus {
   readonly commit: string | undefined;
   /** Branch that is followed, such as `origin/main`. */
   readonly upstream: string | undefined;
-  /** Commits that the upstream lacks, as of the last fetch. */
+  /** Commits that the upstream is missing, as of the last fetch. */
   readonly ahead: number;
   /** Commits that are in the upstream only, as of the last fetch. */
   readonly behind: number;

@@ -29,7 +29,7 @@ export interface GitCall<Options extends GitOptions = GitOptions> {
   options: Options;
 }
 
-/** Git asks nobody, and speaks English, by which its failures are told apart. */
+/** Git asks nobody, and speaks English, by which its failures are distinguished. */
 const envs = { GIT_TERMINAL_PROMPT: '0', GIT_PAGER: 'cat', GIT_EDITOR: 'true', LC_ALL: 'C.UTF-8' };
 const longestTail = 2000;
 

@@ -24,7 +24,7 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
         instruments ??= createInstruments(options.meterProvider);
         return begin(start, options, instruments);
       } catch (error) {
-        // Whatever is registered as tracer must not break what is observed.
+        // The registered tracer must not break what is observed.
         diag.error('@svc/sdk/opentelemetry: an operation is not recorded', error);
         return unobserved;
       }

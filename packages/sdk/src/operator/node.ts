@@ -63,6 +63,6 @@ export interface ForgottenNode {
   readonly sandboxes: number;
   /** Snapshots and builds of templates that cannot be used any more. */
   readonly builds: number;
-  /** Volumes that are gone. */
+  /** Volumes that are lost. */
   readonly volumes: number;
 }

@@ -29,8 +29,8 @@ export class Nodes {
 
   /**
    * Sends new sandboxes to other nodes, within 2 s. Repeating it is fine.
-   * @param options `sandboxes`: `keep` (default) lets what runs go on, `pause` pauses it, with its memory where that can be stored, `move`
-   * has the node empty itself: what can leave it goes on on other nodes, see `moving` of the node
+   * @param options `sandboxes`: `keep` (default) lets running sandboxes continue, `pause` pauses it, with its memory where that can be stored, `move`
+   * has the node empty itself: what can leave it continues on other nodes, see `moving` of the node
    * @throws NotFoundError, ConflictError where there is no other node
    * @example
    * await operator.nodes.drain(nodeId, { sandboxes: 'pause' });

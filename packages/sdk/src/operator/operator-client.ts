@@ -52,7 +52,7 @@ export class OperatorClient {
   }
 
   /**
-   * Makes a link that signs in to the dashboard of the server once, within a minute. Whoever opens it acts as the operator.
+   * Makes a link that signs in to the dashboard of the server once, within a minute. The one who opens it acts as the operator.
    * @throws AuthenticationError
    * @example
    * const { url } = await operator.createDashboardLink();

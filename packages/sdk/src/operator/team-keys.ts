@@ -53,7 +53,7 @@ export class TeamKeys {
 
   /**
    * Makes the successor of a key, of the same team and with the same name. Both work until the overlap is over.
-   * @param options `overlapMs`: how long the old key goes on working, 0 to a year, in whole seconds; default: the server's, a
+   * @param options `overlapMs`: how long the old key keeps working, 0 to a year, in whole seconds; default: the server's, a
    * day. `expiresAt`: when the new key stops working; default: never
    * @throws NotFoundError when there is no such key, ConflictError when it has a successor or has expired, InvalidRequestError
    * @example

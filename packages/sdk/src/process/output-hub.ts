@@ -84,7 +84,7 @@ export class OutputReader {
     });
     await Promise.race([read, waited]);
     if (await settlesWithin(read, stallLimitMs)) return;
-    // It may never read again. Whoever waits for the end must not wait for it: from now on its output is only stored.
+    // It may never read again. A caller who waits for the end must not wait for it: from now on its output is only stored.
     this.#stalled = true;
   }
 

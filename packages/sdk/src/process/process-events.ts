@@ -50,7 +50,7 @@ const timeUpGraceMs = 2_000;
 
 /**
  * Follows a process from its start to its end. When the connection breaks, it attaches again where it left off: the
- * daemon keeps the latest output, and says how much of it is gone.
+ * daemon keeps the latest output, and says how much of it is lost.
  */
 export async function* followProcess(options: FollowOptions): AsyncGenerator<ProcessUpdate, void, undefined> {
   const { connection, context, timeoutMs, signal } = options;

@@ -92,7 +92,7 @@ export class ProcessHandle {
       return error instanceof ProcessLost ? options.lost(error, output) : error;
     };
     const started = firstEvent(first, caller, () => {
-      // The request may be under way: only its answer tells the pid of what has to be killed.
+      // The request may be under way: only its answer has the pid of what has to be killed.
       void killWhenStarted(first, options, () => stop.abort(undefined));
     });
     const failed = (thrown: unknown): unknown => {
@@ -199,7 +199,7 @@ async function killWhenStarted(first: FirstUpdate, options: LaunchOptions, stop:
     if (options.killOnAbort && value?.type === 'start')
       await sendSignal(options.connection, { pid: value.pid }, 'SIGKILL');
   } catch {
-    // It never started, or is gone: what the caller wanted.
+    // It never started, or has exited, as the caller wanted.
   } finally {
     stop();
   }
@@ -207,7 +207,7 @@ async function killWhenStarted(first: FirstUpdate, options: LaunchOptions, stop:
 
 function disconnected(operation: string): SvcError {
   return new SvcError(
-    `${operation}: disconnected. The process goes on; connect by its pid to follow it again.`,
+    `${operation}: disconnected. The process continues; connect by its pid to follow it again.`,
     { code: 'disconnected', operation },
   );
 }

@@ -20,7 +20,7 @@ type Attempt =
   | { made: SandboxTarget }
   /** Somebody else is about to make it. */
   | 'busy'
-  /** This turn was taken earlier: by a sandbox that is found or gone, or by a failure. */
+  /** This turn was taken earlier: by a sandbox that is found or deleted, or by a failure. */
   | 'used';
 
 /**

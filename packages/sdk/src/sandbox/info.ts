@@ -15,7 +15,7 @@ export interface SandboxInfo {
   readonly cpuCount: number;
   readonly memoryMiB: number;
   readonly diskMiB: number;
-  /** The sandbox that it is a fork of, which may be gone; undefined when it is none, and for forks of older servers. */
+  /** The sandbox that it is a fork of, which may be deleted; undefined when it is none, and for forks of older servers. */
   readonly forkedFrom: string | undefined;
   /** Version of the daemon inside. */
   readonly envdVersion: string;
@@ -30,7 +30,7 @@ export interface SandboxDetail extends SandboxInfo {
   readonly lifecycle: { readonly onTimeout: 'pause' | 'kill'; readonly autoResume: boolean };
   /**
    * The isolation level. `container`: namespaces on the machine's kernel; `gvisor`, `vm`: a kernel of its own; `none`: it is a plain
-   * process. Undefined: the server does not tell.
+   * process. Undefined: the server does not say.
    */
   readonly isolation: 'none' | 'container' | 'gvisor' | 'vm' | undefined;
   /** As it was created; undefined when it was not set. */

@@ -11,7 +11,7 @@ export interface SandboxLogs {
   (query?: LogQuery): Promise<LogEntry[]>;
   /**
    * Gives entries, oldest first, as they come, each once: none is lost or repeated, however many share a millisecond.
-   * Where the service had to drop lines an entry with the field `dropped` says how many. Ends when the sandbox is gone and everything was read; leave the loop or
+   * Where the service had to drop lines an entry with the field `dropped` says how many. Ends when the sandbox is deleted and everything was read; leave the loop or
    * abort the signal to end it earlier.
    * @wire getSandboxLogsV2, getSandbox
    */

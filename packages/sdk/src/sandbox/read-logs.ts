@@ -117,7 +117,7 @@ async function readTail(
   entries = [...entries].reverse();
   const place =
     newest.entries.length === 0
-      ? // Nothing was there: whatever is found from the beginning on came later, by the service's clock too.
+      ? // Nothing was there: any line found from the beginning on came later, by the service's clock too.
         { from, nextToken: undefined, seen: 0 }
       : behind({ from, nextToken, seen: 0 }, { entries: newest.entries, nextToken });
   return {

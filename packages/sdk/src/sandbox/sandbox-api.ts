@@ -41,7 +41,7 @@ export async function createSandbox(
   return createOnce(core, typeof first === 'string' ? { ...rest, template: first } : (first ?? rest));
 }
 
-/** @param onAnswer told of the last answer, failed or not, for its headers. */
+/** @param onAnswer called with the last answer, failed or not, for its headers. */
 export async function createOnce(
   core: ClientCore,
   options: CreateSandboxOptions,

@@ -201,7 +201,7 @@ export class Sandbox {
   }
 
   /**
-   * Kills the sandbox, running or paused. False when it was gone already.
+   * Kills the sandbox, running or paused. False when it was deleted already.
    * @example
    * await sandbox.kill();
    * @wire killSandbox
@@ -385,9 +385,9 @@ export class Sandbox {
 
   /**
    * Returns true while the sandbox runs: its daemon answers. False when the gateway knows no such running sandbox.
-   * @throws ServerError when neither can be told
+   * @throws ServerError when neither is certain
    * @example
-   * if (!(await sandbox.isRunning())) console.log('it is gone or paused');
+   * if (!(await sandbox.isRunning())) console.log('it is deleted or paused');
    * @wire GET /health
    */
   async isRunning(options: RequestOptions = {}): Promise<boolean> {
@@ -407,7 +407,7 @@ export class Sandbox {
    * is an execution with `error`; nothing is thrown for it. Cells of one context run one after another. Needs the template
    * `code-interpreter`.
    * @throws TimeoutError after `timeoutMs`, ConflictError (`no_code_interpreter`) when the sandbox has no interpreter,
-   *   NotFoundError for a context that is gone, SandboxGoneError
+   *   NotFoundError for a context that is deleted, SandboxGoneError
    * @example
    * await using sandbox = await Sandbox.create({ template: 'code-interpreter' });
    * await sandbox.runCode('x = 20');
@@ -486,7 +486,7 @@ export class Sandbox {
 
   /**
    * Sends a request to a service inside the sandbox. Works where its host name cannot be resolved, and for sandboxes
-   * whose ports are private. The answer is given as it is, whatever its status; redirects are not followed.
+   * whose ports are private. The answer is given as it is, with any status; redirects are not followed.
    * @param init as for `fetch`; `requestTimeoutMs` limits the time until the answer's headers.
    * @throws SandboxGoneError is not thrown: the gateway's 502 is an answer too
    * @example

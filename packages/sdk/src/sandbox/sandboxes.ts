@@ -125,7 +125,7 @@ export class Sandboxes {
   }
 
   /**
-   * Gives entries of the log of a sandbox, oldest first, as they come. Ends when the sandbox is gone and everything was
+   * Gives entries of the log of a sandbox, oldest first, as they come. Ends when the sandbox is deleted and everything was
    * read; leave the loop or abort the signal to end it earlier.
    * @example
    * for await (const { message } of client.sandboxes.followLogs(sandboxId)) console.log(message);

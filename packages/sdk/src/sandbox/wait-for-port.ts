@@ -55,7 +55,7 @@ async function answers(
 ): Promise<boolean> {
   const init = { method: 'HEAD', signal, requestTimeoutMs: 0 } as const;
   const { status } = await fetchPort(core, target, port, '/', init);
-  // The gateway's own answers have these; which of them it is, or whether it is the service's, only a body tells.
+  // The gateway's own answers have these; which of them it is, or whether it is the service's, only a body says.
   if (status !== 502 && status !== 403 && status !== 409 && status !== 429) return true;
   const response = await fetchPort(core, target, port, '/', { ...init, method: 'GET' });
   const { headers } = response;

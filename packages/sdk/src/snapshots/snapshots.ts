@@ -46,7 +46,7 @@ export class Snapshots {
   }
 
   /**
-   * Deletes a snapshot, whatever its tag, with all its states. False when there was none.
+   * Deletes a snapshot, with any tag, with all its states. False when there was none.
    * @param snapshotId as `list` and `createSnapshot` give it
    * @throws InvalidRequestError while sandboxes stand on it
    * @example

@@ -21,7 +21,7 @@ export interface BuildOptions extends RequestOptions {
   memoryMiB?: number | undefined;
   /** Free disk space that sandboxes shall have, MiB. Default: the service's, 10240. */
   minFreeDiskMiB?: number | undefined;
-  /** Build everything again, whatever the cache holds. Default false. */
+  /** Build everything again, despite the cache. Default false. */
   force?: boolean | undefined;
 }
 
@@ -116,7 +116,7 @@ async function upload(
   }
 }
 
-/** Tells a callback what the build says. Its failures are those of `wait`, and only logged here. */
+/** Passes the build's log to a callback. Its failures are those of `wait`, and only logged here. */
 async function tell(
   core: ClientCore,
   build: TemplateBuild,

@@ -24,7 +24,7 @@ export interface TemplateStep {
   readonly args: readonly string[];
   /** Of COPY. */
   readonly copy: CopySource | undefined;
-  /** Run this step and all after it again, whatever the cache holds. */
+  /** Run this step and all after it again, despite the cache. */
   readonly force: boolean;
 }
 

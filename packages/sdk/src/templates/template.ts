@@ -65,7 +65,7 @@ export class Template {
    * command that fails. The context's `.dockerignore` applies.
    *
    * EXPOSE, LABEL and MAINTAINER only describe an image and are skipped. HEALTHCHECK, STOPSIGNAL, VOLUME and
-   * RUN --mount=type=cache or tmpfs have no effect, which the log of the build says. Whatever else is not known is refused.
+   * RUN --mount=type=cache or tmpfs have no effect, which the log of the build says. Every other unknown instruction is refused.
    * @param source its text, or the path of a file (Node only), whose directory then is the context
    * @throws InvalidRequestError naming the line that cannot be used
    * @example
@@ -169,7 +169,7 @@ export class Template {
   }
 
   /**
-   * Sets the program that runs in the background of every sandbox, and how to tell that it is ready. Sandboxes start with
+   * Sets the program that runs in the background of every sandbox, and the check that it is ready. Sandboxes start with
    * it running already.
    * @param ready a command that exits with 0 when the template is ready, tried every 2 s for up to 10 minutes. Default: 20 s pass.
    * @example
@@ -185,7 +185,7 @@ export class Template {
   }
 
   /**
-   * Sets how to tell that the template is ready, with or without a program of `start`.
+   * Sets the check that the template is ready, with or without a program of `start`.
    * @example
    * const template = Template.from('base').start('node server.js').ready('curl -sf localhost:3000');
    */
@@ -194,7 +194,7 @@ export class Template {
   }
 
   /**
-   * Makes the next step and all after it run again, whatever the cache holds.
+   * Makes the next step and all after it run again, despite the cache.
    * @example
    * const template = Template.from('base').skipCache().run('git pull');
    */

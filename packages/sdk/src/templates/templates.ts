@@ -38,7 +38,7 @@ export class Templates {
   }
 
   /**
-   * Builds a template: uploads files that the service lacks and starts the build. Resolves once it is under way;
+   * Builds a template: uploads files that the service is missing and starts the build. Resolves once it is under way;
    * `wait()` of the handle gives the result, `logs()` the log.
    * @param onLog called with each log entry
    * @throws InvalidRequestError when files are missing or limits are exceeded, RateLimitError for too many builds at once
@@ -57,7 +57,7 @@ export class Templates {
   }
 
   /**
-   * A handle of a build that was started elsewhere. Nothing is sent.
+   * A handle of a build that was started by another program. Nothing is sent.
    * @example
    * const build = client.templates.openBuild({ templateId, buildId });
    */

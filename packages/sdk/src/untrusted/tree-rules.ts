@@ -11,7 +11,7 @@ export function pathProblem(path: string, platform: string = process.platform): 
   if (path.length > longestPath) return 'the path is too long';
   for (const part of path.split('/')) {
     if (part === '' || part === '.' || part === '..' || part.includes('\0'))
-      return 'the path leads elsewhere';
+      return 'the path leads out of the directory';
     if (part.includes('\ufffd')) return 'the name is not UTF-8';
     if (Buffer.byteLength(part) > longestName) return 'the name is too long';
     if (platform === 'win32' && isForbiddenOnWindows(part)) return 'Windows does not allow the name';

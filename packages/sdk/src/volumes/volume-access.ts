@@ -53,7 +53,7 @@ export class VolumeAccess {
     return deleteOnce(context, (observed) => this.call(observed, send));
   }
 
-  /** As `call`, for an answer that goes on streaming: release the deadline at its end. */
+  /** As `call`, for an answer that continues as a stream: release the deadline at its end. */
   async open<Data>(
     context: VolumeCallContext,
     send: Send<Data>,

@@ -10,7 +10,7 @@ export type HeadersLike =
 export interface SignatureHeaders {
   id: string;
   timestamp: string;
-  /** One or more `v1,<base64>`, apart by spaces. */
+  /** One or more `v1,<base64>`, separated by spaces. */
   signature: string;
 }
 

@@ -34,7 +34,7 @@ function keyBytes(secret: string): Uint8Array<ArrayBuffer> {
   }
 }
 
-/** Compares two texts in a time that does not tell where they differ. */
+/** Compares two texts in a time that does not reveal where they differ. */
 export function equalInConstantTime(left: string, right: string): boolean {
   let difference = left.length ^ right.length;
   for (let index = 0; index < right.length; index++) {

@@ -20,7 +20,7 @@ const defaultToleranceMs = 5 * 60_000;
 
 /**
  * Checks that a delivery comes from the service and is fresh: Standard Webhooks, HMAC-SHA-256. A delivery comes at
- * least once: `id` is the same each time, to tell repeats by.
+ * least once: `id` is the same each time, by which repeats are recognised.
  * @param body exactly as it came: parsing and writing it again changes it
  * @param secret the webhook's `signatureSecret`, or several while it is being changed
  * @throws WebhookVerificationError which says what probably is wrong

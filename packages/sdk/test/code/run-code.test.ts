@@ -71,7 +71,7 @@ it('calls a kernel that ended without a word an error', async () => {
   expect((await sandbox.runCode('1')).error).toMatchObject({ name: 'KernelDied' });
 });
 
-it('tells an answer that breaks off from a cell that ended', async () => {
+it('distinguishes an answer that breaks off from a cell that ended', async () => {
   const { sandbox } = await sandboxAnswering(() => lines({ type: 'stdout', text: 'a' }));
   const error = await sandbox.runCode('1').catch((thrown: unknown) => thrown);
   expect(error).toBeInstanceOf(ConnectionError);
@@ -94,7 +94,7 @@ it.each([
   await expect(sandbox.codeContexts.list()).rejects.toMatchObject({ code: 'not_an_interpreter' });
 });
 
-it('takes no endless line, and no endless answer, from whatever took the place of the server', async () => {
+it('takes no endless line, and no endless answer, from a program that took the place of the server', async () => {
   for (const piece of ['x'.repeat(65_536), `{"type":"stdout","text":"${'x'.repeat(60_000)}"}\n`]) {
     let cancelled = false;
     const endless = () =>

@@ -43,7 +43,7 @@ describe('PageList', () => {
     expect(sizes).toEqual([2, 2, 1]);
   });
 
-  it('passes failures on to whoever awaits', async () => {
+  it('passes failures on to the caller who awaits', async () => {
     const list = new PageList(() => Promise.reject(new Error('no')));
     await expect(list).rejects.toThrow('no');
   });

@@ -35,7 +35,7 @@ describeOnServer('commands', (stage) => {
     await expect(failure).rejects.toSatisfy((error) => CommandExitError.is(error));
   });
 
-  it('returns the exit status when told not to check', async () => {
+  it('returns the exit status when asked not to check', async () => {
     expect(await sandbox.commands.run('exit 4', { check: false })).toMatchObject({ exitCode: 4 });
   });
 
@@ -129,7 +129,7 @@ describeOnServer('commands', (stage) => {
     expect(wide.stdout).toBe('€'.repeat(333));
   });
 
-  it('can go on over the connection whose input the program did not read', async () => {
+  it('can continue over the connection whose input the program did not read', async () => {
     for (let round = 0; round < 3; round++) {
       await sandbox.commands.run('head -c 3', { stdin: 'x'.repeat(3_000_000) });
       // As many calls as there may be connections waiting to be used again.
@@ -141,13 +141,13 @@ describeOnServer('commands', (stage) => {
     const failure = sandbox.commands.run('echo early; sleep 600', { timeoutMs: 2_500 });
     await expect(failure).rejects.toSatisfy((error) => CommandTimeoutError.is(error));
     await expect(failure).rejects.toMatchObject({ option: 'timeoutMs', limitMs: 2_500, stdout: 'early\n' });
-    await eventually('the process to be gone', async () => {
+    await eventually('the process to exit', async () => {
       const all = await sandbox.commands.list();
       return all.every(({ args }) => !args.some((arg) => arg.includes('echo early')));
     });
   });
 
-  it('tells whoever iterates that the time limit fired, too', async () => {
+  it('reports to a reader that the time limit fired, too', async () => {
     const command = await sandbox.commands.start('sleep 600', { timeoutMs: 2_500 });
     const iterate = async () => {
       for await (const _ of command);
@@ -165,7 +165,7 @@ describeOnServer('commands', (stage) => {
       onStdout: () => controller.abort('not needed any more'),
     });
     await expect(run).rejects.toBe('not needed any more');
-    await eventually('the process to be gone', async () =>
+    await eventually('the process to exit', async () =>
       (await sandbox.commands.list()).every(({ args }) => !args.includes(line)),
     );
   });
@@ -270,7 +270,7 @@ describeOnServer('commands', (stage) => {
     );
   });
 
-  it('gives whoever connects what a command wrote before, unless asked for new output only', async () => {
+  it('gives a caller who connects the earlier output of a command, unless asked for new output only', async () => {
     const started = await sandbox.commands.start('echo early; read x; echo late', { stdin: true });
     const reading = started[Symbol.asyncIterator]();
     await reading.next();
@@ -285,7 +285,7 @@ describeOnServer('commands', (stage) => {
     expect(await after.wait()).toEqual({ exitCode: 0, stdout: 'early\nlate\n', stderr: '' });
   });
 
-  it('tells whoever connects how much of the output is not kept any more', async () => {
+  it('reports to a caller who connects how much of the output is not kept any more', async () => {
     const command = await sandbox.commands.start('head -c 3000000 /dev/zero');
     expect((await command.wait()).truncated).toBe(true);
     const late = await sandbox.commands.connect(command.pid, { keepOutputBytes: 10_000_000 });
@@ -360,7 +360,7 @@ describeOnServer('commands', (stage) => {
       await using command = await sandbox.commands.start('sleep 606');
       pid = command.pid;
     }
-    await eventually('the process to be gone', async () =>
+    await eventually('the process to exit', async () =>
       (await sandbox.commands.list()).every((process) => process.pid !== pid),
     );
   });

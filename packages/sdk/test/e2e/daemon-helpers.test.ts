@@ -3,7 +3,7 @@ import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { diagnosticsChannels, type EndEvent, type RetryEvent, type Sandbox } from '../../src/index.js';
 
-describeOnServer('what a sandbox tells and does beside programs and files', (stage) => {
+describeOnServer('reports and calls of a sandbox beside programs and files', (stage) => {
   let sandbox: Sandbox;
   beforeAll(async () => {
     sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000, envs: { GREETING: 'hello' } });
@@ -14,7 +14,7 @@ describeOnServer('what a sandbox tells and does beside programs and files', (sta
 
   // The process driver limits nothing: its sandboxes may use the machine.
   it.skipIf(stage.driver === 'process')(
-    'tells its use of what it may use, not that of the machine',
+    'reports its use of its limits, not that of the machine',
     async () => {
       const { cpuCount, memoryMiB, diskMiB } = await sandbox.info();
       const usage = await sandbox.usage();
@@ -29,7 +29,7 @@ describeOnServer('what a sandbox tells and does beside programs and files', (sta
     },
   );
 
-  it('tells the variables of its programs', async () => {
+  it('returns the variables of its programs', async () => {
     expect(await sandbox.envs()).toMatchObject({ GREETING: 'hello', SVC_SANDBOX_ID: sandbox.id });
   });
 
@@ -66,7 +66,7 @@ describeOnServer('what a sandbox tells and does beside programs and files', (sta
     await expect(aborted).rejects.toBe('enough');
   });
 
-  it('tells diagnostics of programs that are started and of watches, and tries again what never left', async () => {
+  it('reports diagnostics of programs that are started and of watches, and tries again what never left', async () => {
     const ends: EndEvent[] = [];
     const retries: RetryEvent[] = [];
     const failures: EndEvent[] = [];

@@ -36,7 +36,7 @@ console.log('left');`,
     expect(lingeredMs).toBeLessThan(promptlyMs);
   });
 
-  it('is held open by whatever it waits for', async () => {
+  it('is held open by everything it waits for', async () => {
     const { exitCode, stdout } = await runScript(
       stage,
       `const sandbox = await Sandbox.create({ timeoutMs: 120_000 });

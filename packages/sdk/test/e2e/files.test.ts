@@ -116,7 +116,7 @@ describeOnServer('sandbox.files', (stage) => {
     expect(await sandbox.files.writeMany([])).toEqual([]);
   });
 
-  it('lists to a depth, tells entries apart, and refuses a depth below 1', async () => {
+  it('lists to a depth, distinguishes entries, and refuses a depth below 1', async () => {
     await sandbox.files.writeMany([
       { path: 'tree/one.txt', data: '1' },
       { path: 'tree/sub/two.txt', data: '22' },
@@ -170,7 +170,7 @@ describeOnServer('sandbox.files', (stage) => {
     }
   });
 
-  it('watches with a callback until it is closed, and tells the end once', async () => {
+  it('watches with a callback until it is closed, and reports the end once', async () => {
     await sandbox.files.makeDir('called');
     const seen: string[] = [];
     const ends: unknown[] = [];
@@ -316,7 +316,7 @@ describeOnServer('sandbox.files', (stage) => {
         onProgress: () => controller.abort(reason),
       });
       await expect(transfer).rejects.toBe(reason);
-      await eventually('tar is gone', async () => {
+      await eventually('tar has exited', async () => {
         const processes = await sandbox.commands.list();
         return !processes.some(({ command }) => command.endsWith('tar'));
       });

@@ -144,7 +144,7 @@ const suite = (stage: Stage) => {
     await failsFor(git.push({ cwd: two, force: true }), 'rejected');
   });
 
-  it('tells why it fails', async () => {
+  it('reports why it fails', async () => {
     const { git } = sandbox;
     const at = { cwd: await clone('one') };
     await failsFor(git.status({ cwd: '/' }), 'not_a_repository', /^git\.status: `cwd` is not in/);

@@ -10,7 +10,7 @@ describeOnServer('output of programs in stored sandboxes', (stage) => {
   const onLinux = it.skipIf(stage.driver !== 'linux');
 
   onLinux(
-    'is whole for whoever connects after a pause, and the command that was followed says so',
+    'is whole for a caller who connects after a pause, and the command that was followed says so',
     async () => {
       await using sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
       const command = await sandbox.commands.start(line);

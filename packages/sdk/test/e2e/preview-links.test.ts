@@ -125,7 +125,7 @@ const suite = (stage: Stage) => {
     expect(JSON.stringify(victim.seen)).not.toContain('planted');
   });
 
-  it('open in a frame of an application elsewhere, over TLS, without cookies for third parties', async () => {
+  it('open in a frame of an application of another origin, over TLS, without cookies for third parties', async () => {
     const { port, seen } = await serve();
     const front = await tlsFront(stage.server.sandboxUrl);
     await opened.reach(front.port);

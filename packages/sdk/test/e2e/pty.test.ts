@@ -34,7 +34,7 @@ describeOnServer('terminals', (stage) => {
     expect(await pty.wait()).toMatchObject({ exitCode: 5 });
   });
 
-  it('has the size it is told, at first and later', async () => {
+  it('has the size it is given, at first and later', async () => {
     const view = screen();
     await using pty = await sandbox.pty.create({ onData: view.onData, cols: 91, rows: 17 });
     await pty.write('stty size\r');

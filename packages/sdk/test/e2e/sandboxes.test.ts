@@ -68,7 +68,7 @@ describeOnServer('sandboxes', (stage) => {
       for (const id of await named(name)) await stage.client().sandboxes.kill(id);
     };
 
-    it('makes one sandbox of a name, however many ask at once, whatever their options', async () => {
+    it('makes one sandbox of a name, however many ask at once, with any options', async () => {
       const made = await Promise.all(
         Array.from({ length: 6 }, (_, index) =>
           stage
@@ -188,7 +188,7 @@ describeOnServer('sandboxes', (stage) => {
     );
   });
 
-  it('tells running from gone, also in the error of a command', async () => {
+  it('distinguishes running from deleted, also in the error of a command', async () => {
     const created = await stage.client().sandboxes.create();
     expect(await created.isRunning()).toBe(true);
     expect(await created.kill()).toBe(true);
@@ -232,7 +232,7 @@ describeOnServer('sandboxes', (stage) => {
     }
   });
 
-  it('pauses and resumes with a program that goes on counting', async (context) => {
+  it('pauses and resumes with a program that continues counting', async (context) => {
     if (!stage.server.driver.capabilities.memorySnapshot)
       return context.skip(`the ${stage.driver} driver keeps no memory`);
     const created = await stage.client().sandboxes.create({ timeoutMs: 300_000 });
@@ -273,7 +273,7 @@ describeOnServer('sandboxes', (stage) => {
     }
   });
 
-  it('forks a terminal session into eight, each of which goes on by itself', async (context) => {
+  it('forks a terminal session into eight, each of which continues by itself', async (context) => {
     if (!stage.server.driver.capabilities.memorySnapshot)
       return context.skip(`the ${stage.driver} driver keeps no memory`);
     const watch = async (from: Sandbox, pid: number) => {
@@ -405,7 +405,7 @@ describeOnServer('sandboxes', (stage) => {
     await created.kill();
   });
 
-  it('ends following the log of a sandbox that is gone', async () => {
+  it('ends following the log of a sandbox that is deleted', async () => {
     const created = await stage.client().sandboxes.create();
     await created.kill();
     const entries = [];

@@ -228,7 +228,7 @@ describeOnServer(
         expect((await sandbox.commands.run('cat ~/nothing; stat -c %U ~/nothing')).stdout).toBe('madeuser\n');
       });
 
-      it('has a fifo: it is no regular file, whoever made it', async () => {
+      it('has a fifo: it is no regular file, made by anyone', async () => {
         for (const user of everybody) {
           const path = paths();
           await sandbox.commands.run(`mkfifo ${path}; chmod 666 ${path}`, { user });

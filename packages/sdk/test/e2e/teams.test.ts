@@ -99,7 +99,7 @@ it('makes a team with a key, sets what it may use, and shuts it out', async () =
   await expect(client.team()).rejects.toSatisfy((error) => AuthenticationError.is(error));
 });
 
-it('lists teams page by page, and tells what is missing or taken', async () => {
+it('lists teams page by page, and reports what is missing or taken', async () => {
   const { teams } = operatorClient();
   await teams.create({ slug: 'second' });
   const slugs = (await teams.list({ limit: 1 }).toArray()).map(({ slug }) => slug);

@@ -65,7 +65,7 @@ describeOnServer('client.templates', (stage) => {
     expect((await client.templates.list().toArray()).map(({ templateId }) => templateId)).toContain(
       build.templateId,
     );
-    // The same files again are not sent again: the build works although they are gone by then.
+    // The same files again are not sent again: the build works although they are deleted by then.
     const again = await client.templates.build(template, { name: 'whole:v2' });
     expect((await again.wait()).status).toBe('ready');
 

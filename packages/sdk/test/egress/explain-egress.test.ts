@@ -19,7 +19,7 @@ describe('explaining what network settings do', () => {
     expect([explained.verdict, explained.rule]).toEqual([verdict, rule]);
   });
 
-  it('tells which headers are set, and that a placeholder never goes over plain HTTP', () => {
+  it('reports which headers are set, and that a placeholder never goes over plain HTTP', () => {
     expect(explainEgress(onlyMirror, 'https://api.test/')).toMatchObject({
       headers: ['Authorization'],
       intercepted: true,

@@ -41,7 +41,7 @@ it('calls the root alone /', () => {
   expect(() => entryName('/', '/x')).toThrow();
 });
 
-it('takes paths of watches apart by their slashes', () => {
+it('splits paths of watches at their slashes', () => {
   for (const path of ['a', 'a/b', 'a/..b']) expect(relativeName(path)).toBe(path);
   for (const path of ['..', 'a/../b', '/a', 'a/', 'a//b', '', './a', 'a/\0'])
     expect(() => relativeName(path), path).toThrow(/which no entry can be called/);
@@ -61,12 +61,12 @@ it('leaves nobody but the owner the right to write, and nobody the rights of the
   ]);
 });
 
-/** Lines that put the name of an entry into a path although they may: this machine told it. */
+/** Lines that put the name of an entry into a path although they may: it comes from this machine. */
 const LOCAL_NAMES = [
   "sync/src/read-rules.ts: const path = directory === '' ? entry.name : `${directory}/${entry.name}`;",
 ];
 
-it('builds no path of this machine from a name that an answer tells', () => {
+it('builds no path of this machine from a name of an answer', () => {
   const packages = fileURLToPath(new URL('../../..', import.meta.url));
   const found: string[] = [];
   for (const folder of [

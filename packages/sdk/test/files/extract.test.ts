@@ -146,7 +146,7 @@ it('keeps what is in the place of a link that leads out', async () => {
   expect(await readFile(join(root, 'a'), 'utf8')).toBe('mine');
 });
 
-it('leaves out version control, whatever the case of its name, and tells it once', async () => {
+it('leaves out version control, in any case of its name, and reports it once', async () => {
   await extract(
     [{ name: '.git', type: 'directory' }],
     [{ name: '.git/hooks/pre-commit', mode: 0o755 }, 'evil'],

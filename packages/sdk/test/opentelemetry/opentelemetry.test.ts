@@ -81,7 +81,7 @@ describeOnServer('spans of the SDK', (stage) => {
     });
   });
 
-  it('tell that the caller gave up', async () => {
+  it('report that the caller gave up', async () => {
     const controller = new AbortController();
     const command = await sandbox.commands.start('sleep 60', { signal: controller.signal });
     controller.abort(new Error('enough'));

@@ -84,7 +84,7 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
     expect(await run('main.mjs')).toBe(expected);
   });
 
-  it('give operators a client apart from the rest, in both module systems', () => {
+  it('give operators a client of its own, in both module systems', () => {
     const use = `console.log(new OperatorClient({ operatorUrl: 'http://127.0.0.1:9' }).teams.keys.constructor.name);`;
     consumer.write('operator.mjs', `import { OperatorClient } from '@svc/sdk/operator';${use}`);
     consumer.write('operator.cjs', `const { OperatorClient } = require('@svc/sdk/operator');${use}`);
@@ -94,7 +94,7 @@ describe.skipIf(!isBuilt)('the packed packages', () => {
     ]);
   });
 
-  it('follow calls by OpenTelemetry from an entry apart, in both module systems, and need it there alone', () => {
+  it('follow calls by OpenTelemetry from an entry of its own, in both module systems, and need it there alone', () => {
     const use = `
       const propagator = { inject: (_, carrier, setter) => setter.set(carrier, 'traceparent', 'sent'), extract: (c) => c, fields: () => [] };
       instrument({ propagator });

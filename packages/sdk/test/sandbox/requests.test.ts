@@ -183,7 +183,7 @@ it('refuses an empty identifier as an error of its own, for every resource', asy
     await expect(call()).rejects.toSatisfy((error) => InvalidRequestError.is(error));
 });
 
-it('follows a log in which nothing was from its beginning, whatever the clock of the service says', async () => {
+it('follows a log in which nothing was from its beginning, with any clock of the service says', async () => {
   const service = new TestService();
   const sandbox = await service.client().sandboxes.create();
   const entry = { timestamp: '2001-02-03T04:05:06.789Z', level: 'info', message: 'first', fields: {} };

@@ -177,7 +177,7 @@ CMD ["8000"]
     ]);
   });
 
-  it('tells of what has no effect, where it stands', () => {
+  it('reports instructions without an effect, with their place', () => {
     const { warnings } = Template.fromDockerfile(
       'FROM a\nLABEL a=b\nEXPOSE 80\nHEALTHCHECK --interval=5s CMD x\nVOLUME /data\nSTOPSIGNAL INT\nRUN --mount=type=cache,target=/c --network=default true',
     ).definition;

@@ -5,7 +5,7 @@ import { boolean, byte, string, uint32 } from '../wire/write.js';
 /** Bytes that a client may send before they are read, and of one message. */
 export const windowBytes = 1024 * 1024;
 export const packetBytes = 32 * 1024;
-/** So much has to be read for the peer to be told of it. */
+/** So much has to be read before the peer gets a report of it. */
 const adjustAfter = windowBytes / 2;
 const stderrType = 1;
 
@@ -34,7 +34,7 @@ export class Channel {
   readonly #closed = new AbortController();
   #outgoingWindow: number;
   #incomingWindow = windowBytes;
-  /** Read, and not told to the peer yet. */
+  /** Read, and not reported to the peer yet. */
   #consumedBytes = 0;
   #received: Buffer[] = [];
   #receivedEof = false;
@@ -55,7 +55,7 @@ export class Channel {
     this.#maxPacket = numbers.maxPacket;
   }
 
-  /** Aborted once the peer has closed the channel, or is gone. */
+  /** Aborted once the peer has closed the channel, or has left. */
   get closed(): AbortSignal {
     return this.#closed.signal;
   }
@@ -89,7 +89,7 @@ export class Channel {
     this.#link.send(byte(message.channelEof), uint32(this.#theirs));
   }
 
-  /** Tells the peer about something that happened, such as the end of a program. */
+  /** Notifies the peer of an event, such as the end of a program. */
   notify(type: string, ...fields: Buffer[]): void {
     if (this.#sentClose) return;
     this.#link.send(
@@ -142,7 +142,7 @@ export class Channel {
     else this.close();
   }
 
-  /** The peer is gone: whoever waits for it need not any more. */
+  /** The peer has left: waiting for it is over. */
   abandon(): void {
     if (this.#closed.signal.aborted) return;
     this.#closed.abort();

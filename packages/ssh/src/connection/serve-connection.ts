@@ -21,7 +21,7 @@ export interface ConnectionHandlers {
   openSession(channel: Channel): (request: SessionRequest) => boolean;
   /** Connects to something that listens; gives what joins it with the channel. Throws when it cannot be reached. */
   openForward(to: ForwardTarget): Promise<(channel: Channel) => void>;
-  /** The client asked for something that is not there; it is told no. */
+  /** The client asked for something that is not there; the answer is no. */
   refused(what: string): void;
 }
 

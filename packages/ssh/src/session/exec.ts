@@ -19,7 +19,7 @@ export async function exec(sandbox: Sandbox, channel: Channel, options: ExecOpti
     resize: () => undefined,
     signal: (name) => signalProcess(sandbox, command.pid, name, user),
     async hangUp() {
-      // As with a real server the program sees the end of its input; one that does not look at it is told.
+      // As with a real server the program sees the end of its input; one that does not look at it gets a signal.
       await command.closeStdin().catch(() => undefined);
       await signalProcess(sandbox, command.pid, 'HUP', user);
       command.disconnect();
@@ -36,7 +36,7 @@ async function follow(command: Command, channel: Channel): Promise<void> {
   endChannel(channel, await command.wait({ check: false }));
 }
 
-/** Passes on what the client sends. A program that does not read it is no failure: how it ends tells all there is to say. */
+/** Passes on what the client sends. A program that does not read it is no failure: its end says all. */
 async function feed(command: Command, channel: Channel): Promise<void> {
   const writer = command.stdin.getWriter();
   writer.closed.catch(() => undefined);
@@ -44,6 +44,6 @@ async function feed(command: Command, channel: Channel): Promise<void> {
     for await (const bytes of channel.input()) await writer.write(bytes);
     if (!channel.closed.aborted) await writer.close();
   } catch {
-    // It ended, or the connection to it broke, of which its output tells.
+    // It ended, or the connection to it broke, which its output reports.
   }
 }

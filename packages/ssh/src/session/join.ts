@@ -10,7 +10,7 @@ export async function join(channel: Channel, stream: Duplex): Promise<void> {
   channel.closed.addEventListener('abort', onClosed, { once: true });
   const sent = send(channel, stream);
   try {
-    // The other direction may go on after the end of this one.
+    // The other direction may continue after the end of this one.
     for await (const bytes of stream.iterator({ destroyOnReturn: false })) await channel.write(bytes);
     channel.eof();
     await sent;

@@ -27,7 +27,7 @@ export function openStream(sandbox: Sandbox, { path, protocol, user }: StreamReq
   const { request } = url.startsWith('https:') ? https : http;
   const asked = request(`${url}${path}`, {
     agent: false,
-    // Ends of the two directions are told apart, as in any connection.
+    // Ends of the two directions are distinguished, as in any connection.
     ...{ allowHalfOpen: true },
     timeout: limitMs,
     headers: {

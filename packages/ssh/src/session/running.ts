@@ -5,7 +5,7 @@ import { boolean, string, uint32 } from '../wire/write.js';
 
 /** A program that runs for a session. */
 export interface Running {
-  /** Settles when the program has ended and its channel was told. */
+  /** Settles when the program has ended and its channel was notified. */
   ended: Promise<void>;
   resize(size: PtySize): void;
   /** @param name without `SIG` */
@@ -14,7 +14,7 @@ export interface Running {
   hangUp(): Promise<void>;
 }
 
-/** Tells the client how a program ended, and closes its channel. */
+/** Reports the end of a program to the client, and closes its channel. */
 export function endChannel(channel: Channel, end: { exitCode: number; error?: string }): void {
   const signal = end.exitCode < 0 ? signalOf(end.error) : undefined;
   channel.eof();

@@ -45,6 +45,6 @@ async function type(terminal: PtySession, channel: Channel): Promise<void> {
   try {
     for await (const bytes of channel.input()) await terminal.write(bytes);
   } catch {
-    // Its end tells.
+    // Its end is reported.
   }
 }

@@ -82,7 +82,7 @@ export class Transport {
     });
   }
 
-  /** Tells the client why this is the end. */
+  /** Sends the client the reason of the end. */
   disconnect(reason: keyof typeof disconnectReason, text: string): void {
     this.#write(
       Buffer.concat([byte(message.disconnect), uint32(disconnectReason[reason]), string(text), string('')]),
@@ -209,7 +209,7 @@ export class Transport {
   }
 }
 
-/** A key exchange that goes on. */
+/** A key exchange under way. */
 interface KeyExchange {
   serverOffer: Buffer;
   clientOffer?: Buffer;

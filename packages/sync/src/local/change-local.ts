@@ -126,7 +126,7 @@ export function writeSmallLocal(
 
 /**
  * Writes a file of any size beside its place, then puts it there at once.
- * @param fill writes the content and tells whether it is right; otherwise it is thrown away
+ * @param fill writes the content and returns true when it is right; otherwise it is thrown away
  */
 export function writeLocal(
   root: LocalRoot,
@@ -158,7 +158,7 @@ function draftMode({ mode, expected }: NewFile): number {
   return expected === undefined ? mode : 0o600;
 }
 
-/** Puts a draft in its place. The draft is gone in any case. */
+/** Puts a draft in its place. The draft is deleted in any case. */
 function putInPlace(draft: string, target: string, path: string, expected: Expected): void {
   try {
     if (expected === undefined) {
@@ -174,7 +174,7 @@ function putInPlace(draft: string, target: string, path: string, expected: Expec
   }
 }
 
-/** Moves something; whatever has come to its new place meanwhile stays. */
+/** Moves something; an entry that has come to its new place meanwhile stays. */
 function putWhereNothingIs(from: string, to: string, path: string): void {
   try {
     // A second name can only be made where there is none; a rename would replace what is there.

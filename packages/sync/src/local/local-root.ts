@@ -34,7 +34,7 @@ export const smallFileBytes = 256 * 1024;
 
 /**
  * The local directory. Everything below it is reached step by step without following a link: on Linux by directories
- * that are held open, so that putting a link in the way at the wrong moment leads nowhere; elsewhere each step is looked
+ * that are held open, so that putting a link in the way at the wrong moment leads nowhere; on other systems each step is looked
  * at right before it is used.
  */
 export class LocalRoot {

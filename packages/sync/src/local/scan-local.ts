@@ -85,7 +85,7 @@ export async function scanLocal(options: ScanOptions): Promise<Scan> {
     turnMs = Date.now();
   }
 
-  /** Takes down one entry. Tells whether it is a directory to be entered. */
+  /** Takes down one entry. Returns true for a directory to be entered. */
   async function look(directory: string, name: string, at: string): Promise<boolean> {
     const path = directory === '' ? name : `${directory}/${name}`;
     const stats = statsOf(path, name, at);

@@ -4,7 +4,7 @@ import type { Exclusions } from '../rules/ignore.js';
 
 /**
  * Reports that something happened in the local tree. On Linux each directory is watched by itself, those that are left
- * out not at all, which `update` keeps in step; elsewhere the system watches the whole tree.
+ * out not at all, which `update` keeps in step; on others the system watches the whole tree.
  */
 export class LocalWatch {
   readonly #root: string;
@@ -31,7 +31,7 @@ export class LocalWatch {
   }
 
   /**
-   * Watches the root and these directories, and no others any more. Tells whether one was added: what happened in it
+   * Watches the root and these directories, and no others any more. Returns true when one was added: what happened in it
    * before was not reported.
    */
   update(directories: Iterable<string>): boolean {

@@ -22,7 +22,7 @@ export type Action =
       readonly to: string;
       readonly found: FoundEntry;
     }
-  /** Tells of a conflict; with a copy, the remote version is moved there. */
+  /** Reports a conflict; with a copy, the remote version is moved there. */
   | ({ readonly kind: 'conflict'; readonly found: FoundEntry | undefined } & Conflict);
 
 /** One of the two trees. */

@@ -13,7 +13,7 @@ export function plan(input: PlanInput): Plan {
 }
 
 /**
- * One way: the side that follows gets what the other has, whatever was done to it. What the source never had stays,
+ * One way: the side that follows gets what the other has, despite changes to it. What the source never had stays,
  * unless it is in the way or extra entries are to go.
  */
 function decideMirror({ base, local, remote, mode, deleteExtra }: PlanInput): Decision {

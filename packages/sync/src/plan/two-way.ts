@@ -16,7 +16,7 @@ export function decideTwoWay(input: PlanInput, index: TreeIndex): Decision {
   for (const path of index.childrenOf('')) decide(path);
   return { local: target, remote: new Map([...target, ...remoteOnly]), conflicts };
 
-  /** Decides a path and all below it. Tells whether anything stays there. */
+  /** Decides a path and all below it. Returns true when anything stays there. */
   function decide(path: string): boolean {
     const [l, r] = [local.get(path), remote.get(path)];
     if (l?.type === 'directory' && r?.type === 'directory') return merge(path, true);

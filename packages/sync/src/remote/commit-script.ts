@@ -3,7 +3,7 @@ import { parentOf } from '../plan/tree.js';
 
 /** One step in the tree of the sandbox; paths are relative to the root. Steps are numbered by their place in the list. */
 export type RemoteStep =
-  /** Moves whatever is there to a name where nothing is. */
+  /** Moves the entry to a name where nothing is. */
   | { kind: 'move'; path: string; to: string; fingerprint: string | undefined }
   | { kind: 'delete'; path: string; fingerprint: string }
   | { kind: 'remove-directory'; path: string }

@@ -23,9 +23,9 @@ const packScript = `cd -- "$1" || exit 1
 tar -c --null --no-recursion --hard-dereference --ignore-failed-read --verbatim-files-from -f - -T - || [ $? -eq 1 ]`;
 
 /**
- * Fetches files as one stream and puts each in its place when it is whole and has the content that its digest tells.
+ * Fetches files as one stream and puts each in its place when it is whole and has the content of its digest.
  * Fetches these files and no more: other names, other kinds of entries and further bytes from the sandbox are not written.
- * @param options.onFile told of each that came: with an error when it was not put in its place
+ * @param options.onFile called for each that came: with an error when it was not put in its place
  */
 export async function fetchFiles(
   local: LocalRoot,
@@ -107,7 +107,7 @@ export async function fetchFiles(
       }
     } catch (error) {
       signal.throwIfAborted();
-      // In the middle of an entry the archive cannot go on; before it, the file is left out.
+      // In the middle of an entry the archive cannot continue; before it, the file is left out.
       if (begun && !(error instanceof Changed)) throw error;
       onFile(file.path, error);
       return;

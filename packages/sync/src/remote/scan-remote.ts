@@ -141,7 +141,7 @@ export async function scanRemote(options: ScanOptions): Promise<RemoteScan> {
         scan.digests.set(path, { fingerprint: found.fingerprint, digest: value });
     }
     for (const path of wanted.keys()) {
-      // Gone meanwhile, or not readable: the next look tells which.
+      // Deleted meanwhile, or not readable: the next look shows which.
       scan.tree.delete(path);
       scan.blocked.set(path, 'it may not be read, or it went while it was looked at');
     }
@@ -191,7 +191,7 @@ function refusal(word: string, directory: string): Error {
     );
   if (word !== 'unsupported') return garbled();
   return new SyncStoppedError(
-    'sync: the sandbox lacks GNU find or sha256sum, which its files are compared with. Use a template that has findutils and coreutils.',
+    'sync: the sandbox has no GNU find or sha256sum, which compare its files. Use a template that has findutils and coreutils.',
     { reason: 'unsupported' },
   );
 }

@@ -21,7 +21,7 @@ mkdir -p -- "$2" && exec tar -x -p -o -f - -C "$2"`;
 
 /**
  * Sends files and links to a directory of the sandbox, as one stream.
- * @returns paths whose content was another one than their digest tells; what was staged of them is worth nothing
+ * @returns paths whose content was another one than that of their digest; what was staged of them is worth nothing
  */
 export async function stageFiles(
   local: LocalRoot,
@@ -38,7 +38,7 @@ export async function stageFiles(
   return stale;
 }
 
-/** A tar archive of entries. Each file has the size that was promised, whatever became of it meanwhile. */
+/** A tar archive of entries. Each file has the size that was promised, despite changes meanwhile. */
 async function* archiveOf(
   root: LocalRoot,
   entries: readonly Staged[],

@@ -23,8 +23,8 @@ export class RemoteWatch {
   }
 
   /**
-   * Watches, if it does not yet. Where the sandbox cannot watch, for want of a directory or of room, it goes on without;
-   * the first time that is told.
+   * Watches, if it does not yet. Where the sandbox cannot watch, for want of a directory or of room, it continues without;
+   * the first time that is reported.
    * @throws the error when the sandbox cannot be reached
    */
   async open(onRefusal: (error: unknown) => void): Promise<void> {

@@ -8,7 +8,7 @@ import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type DirectorySync, type SyncEvent, type SyncOptions, syncDirectory } from '../../src/index.js';
 
-describeOnServer('a synchronization that goes on', (stage) => {
+describeOnServer('a synchronization that continues', (stage) => {
   let sandbox: Sandbox;
   let local: string;
   let remote: string;
@@ -76,7 +76,7 @@ describeOnServer('a synchronization that goes on', (stage) => {
     await rename(join(local, 'deep'), join(local, 'moved'));
     await remotely('moved/er/file', 'y');
     await remotely('deep/er/file', undefined);
-    // Told of once the other side has it: a moment after the file is seen there.
+    // Reported once the other side has it: a moment after the file is seen there.
     await told({ action: 'rename', path: 'moved/er/file' } as Partial<SyncEvent>);
     await sandbox.commands.run(`mv ${remote}/moved ${remote}/back && rm ${remote}/a`);
     await locally('back/other/file', 'z');
@@ -108,7 +108,7 @@ describeOnServer('a synchronization that goes on', (stage) => {
     await writeFile(join(local, 'late'), '');
   });
 
-  it('goes on when the service is back, and keeps both versions of what both sides changed meanwhile', async () => {
+  it('continues when the service is back, and keeps both versions of what both sides changed meanwhile', async () => {
     const proxy = await chaosProxy(stage.server.sandboxUrl);
     try {
       const through = await stage.client({ sandboxUrl: proxy.url }).sandboxes.get(sandbox.id);
@@ -135,7 +135,7 @@ describeOnServer('a synchronization that goes on', (stage) => {
     }
   });
 
-  it('waits while the sandbox is paused, and goes on with what was changed meanwhile', async () => {
+  it('waits while the sandbox is paused, and continues with what was changed meanwhile', async () => {
     const own = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
     try {
       await writeFile(join(local, 'a'), '1');

@@ -9,7 +9,7 @@ import { type SyncEvent, type SyncOptions, syncDirectory } from '../../src/index
 
 const sha = (letter: string) => letter.repeat(64);
 
-/** A sandbox whose programs say whatever they like: these take the places of find, sha256sum and tar in its PATH. */
+/** A sandbox whose programs say anything: these take the places of find, sha256sum and tar in its PATH. */
 const programs = {
   find: 'if [ "$1" = --version ]; then echo GNU; else cat "$HOME/lies/list"; fi',
   sha256sum: '[ "$1" = -z ] && [ $# -eq 1 ] || cat "$HOME/lies/sums"',
@@ -110,7 +110,7 @@ describeOnServer('a hostile sandbox', (stage) => {
     await expectUntouched();
   });
 
-  it('cannot contradict itself, talk nonsense, or go on without end', async () => {
+  it('cannot contradict itself, talk nonsense, or continue without end', async () => {
     const lists = [
       'nonsense\0',
       'f 644 4\0x\0\0end\0',

@@ -118,7 +118,7 @@ describeOnServer('syncDirectory', (stage) => {
     expect(await inRemote('stat -c %a here.txt')).toBe('755\n');
   });
 
-  it('tells deletions by the state of the last time, and brings back without it', async () => {
+  it('recognises deletions by the state of the last time, and brings back without it', async () => {
     const state = stateFile();
     await put({ a: '1', b: '2', c: '3', 'd/e': '4' });
     await once({ stateFile: state });
@@ -133,7 +133,7 @@ describeOnServer('syncDirectory', (stage) => {
     await rm(state);
   });
 
-  it('keeps both versions of a file that both changed, on both sides, and tells of it', async () => {
+  it('keeps both versions of a file that both changed, on both sides, and reports it', async () => {
     const state = stateFile();
     await put({ 'a.txt': 'old', 'b.txt': 'old' });
     await once({ stateFile: state });
@@ -195,7 +195,7 @@ describeOnServer('syncDirectory', (stage) => {
     expect(await treeOf(local)).toEqual({ a: 'changed', c: 'own' });
   });
 
-  it('stops instead of mirroring a directory that is gone or empty', async () => {
+  it('stops instead of mirroring a directory that is missing or empty', async () => {
     const state = stateFile();
     await put({ a: '1', b: '2' });
     await once({ stateFile: state });

@@ -40,7 +40,7 @@ export class ReplyList {
     return typeof reply === 'function' ? result : this.#copy(result);
   }
 
-  /** A reply may be used again, and a body is read once. A clone would not do: cancelling it waits for its twin. */
+  /** A reply may be used again, and a body is read once. A clone would not do: cancelling it waits for its original. */
   async #copy(reply: Response): Promise<Response> {
     let bytes = this.#bodies.get(reply);
     if (!bytes) {

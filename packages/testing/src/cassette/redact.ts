@@ -3,7 +3,7 @@ import { type Exchange, fromLatin1, latin1Of } from './format.js';
 /** Headers whose values never reach a cassette. */
 const secretHeaders =
   /^(x-api-key|x-access-token|authorization|proxy-authorization|cookie|set-cookie|svc-traffic-access-token|.*(token|secret|password|api-key).*)$/i;
-/** Members of JSON whose values are secrets, whatever they hold. */
+/** Members of JSON whose values are secrets, of any kind. */
 const secretMembers = /(token|secret|password|credential|apikey|api_key|private_?key)/i;
 /** Members that are secrets in these paths alone. */
 const secretPlaces: readonly (readonly [RegExp, RegExp])[] = [
@@ -123,7 +123,7 @@ function collect({ url, headers, body, answer, chunks }: Exchange, secrets: Set<
     try {
       collectIn(JSON.parse(text), members, secrets);
     } catch {
-      // No JSON after all: what is secret in it is found if it stands elsewhere, too.
+      // No JSON after all: what is secret in it is found if it stands in another place, too.
     }
   }
 }

@@ -4,7 +4,7 @@ interface Timer {
   readonly order: number;
   run(): void;
   cancelled: boolean;
-  /** It ends what was meant to go on: `runUntil` comes to it when nothing else happens. */
+  /** It ends what was meant to continue: `runUntil` comes to it when nothing else happens. */
   readonly isEnd: boolean;
 }
 
@@ -12,7 +12,7 @@ interface Timer {
 const patienceMs = 1_500;
 
 /**
- * The time of a test service. It stands still until the test moves it: nothing ends, expires or answers late by itself.
+ * The time of a test service. It does not move until the test moves it: nothing ends, expires or answers late by itself.
  */
 export class TestClock {
   #nowMs: number;
@@ -138,7 +138,7 @@ export class TestClock {
     }
   }
 
-  /** The next timer. Where nothing is left but what ends something: only when told. */
+  /** The next timer. Where nothing is left but what ends something: only when asked. */
   #takeNext(endsToo: boolean): Timer | undefined {
     const isDue = endsToo || this.#timers.some(({ cancelled, isEnd }) => !cancelled && !isEnd);
     return isDue ? this.#takeDue(Number.POSITIVE_INFINITY) : undefined;

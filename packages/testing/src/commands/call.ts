@@ -6,11 +6,11 @@ export interface SandboxControl {
   /** `gone`: it was killed, or its time was over. */
   readonly state: 'running' | 'paused' | 'gone';
   readonly files: FileTree;
-  /** Kills it, as somebody else would. False when it was gone already. */
+  /** Kills it, as somebody else would. False when it was deleted already. */
   kill(): boolean;
   /** Pauses it. False when it did not run. */
   pause(): boolean;
-  /** Ends it as a crash does. False when it was gone already. */
+  /** Ends it as a crash does. False when it was deleted already. */
   crash(): boolean;
 }
 

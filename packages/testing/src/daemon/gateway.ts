@@ -2,7 +2,7 @@ import { type components, defaultDaemonPort } from '@svc/daemon';
 import { json } from '../answers/refusal.js';
 import type { TestSandbox } from '../sandboxes/test-sandbox.js';
 
-/** Which sandbox and port a request means, or why that cannot be told; undefined: it is none for a sandbox. */
+/** Which sandbox and port a request means, or why that is unknown; undefined: it is none for a sandbox. */
 export type Target =
   | { kind: 'sandbox'; sandboxId: string; port: number }
   | { kind: 'refused'; response: Response };

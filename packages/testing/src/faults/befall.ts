@@ -14,7 +14,7 @@ export async function befall(
   if (fault.sandbox !== undefined) sandbox?.stop(fault.sandbox === 'crashed' ? 'ended' : fault.sandbox);
 }
 
-/** The failure that a fault answers with; undefined when the request goes on. @throws what the network would */
+/** The failure that a fault answers with; undefined when the request continues. @throws what the network would */
 export function refusalOf(fault: Fault): Refusal | undefined {
   const { status, message, errorCode, connection, carriedOut } = fault;
   if (connection === 'refused') throw connectionRefused();

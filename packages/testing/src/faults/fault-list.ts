@@ -34,7 +34,7 @@ export interface Fault {
   carriedOut?: boolean | undefined;
   /** The answer breaks off after so many bytes; of a command or terminal, so many bytes of its output. */
   cutAfterBytes?: number | undefined;
-  /** With `cutAfterBytes`, of a command: so many bytes of its output after that are gone when a reader comes back. Default 0. */
+  /** With `cutAfterBytes`, of a command: so many bytes of its output after that are lost when a reader comes back. Default 0. */
   loseBytes?: number | undefined;
 }
 

@@ -1,6 +1,6 @@
 import { Refusal } from '../answers/refusal.js';
 
-/** `[namespace/]alias[:tag]`, taken apart. `alias` may also be an identifier. */
+/** `[namespace/]alias[:tag]`, split. `alias` may also be an identifier. */
 export interface TemplateReference {
   readonly namespace: string | undefined;
   readonly alias: string;

@@ -32,7 +32,7 @@ const pieceBytes = 32 * 1024;
 const encoder = new TextEncoder();
 const newline = 10;
 
-/** One program of a sandbox: runs its script, keeps its output, tells its readers. */
+/** One program of a sandbox: runs its script, keeps its output, notifies its readers. */
 export class TestProcess {
   readonly pid: number;
   readonly call: CommandCall;
@@ -49,7 +49,7 @@ export class TestProcess {
   readonly #killed = new AbortController();
   readonly #pieces: OutputPiece[] = [];
   #kept = 0;
-  /** Output before this is gone. */
+  /** Output before this is lost. */
   #lostUntil = 0;
   #wake: (() => void)[] = [];
   readonly #readers = new Set<OutputReader>();
@@ -102,7 +102,7 @@ export class TestProcess {
     this.#finish({ exitCode: -1, exited: false, status, error: status });
   }
 
-  /** Forgets it with its sandbox: readers are told by the sandbox. */
+  /** Forgets it with its sandbox: the sandbox notifies readers. */
   drop(): void {
     this.#killed.abort(new Error('the program was killed'));
     this.input.close();

@@ -70,7 +70,7 @@ export class TestSandbox implements SandboxControl {
     settings: SandboxSettings;
     timeoutMs: number;
     files?: FileTree;
-    /** Called when it is gone or paused, whoever did it. */
+    /** Called when it is deleted or paused, by anyone. */
     onEnd: (sandbox: TestSandbox, reason: StopReason) => void;
   }) {
     const { id, clock, settings, timeoutMs, files, onEnd } = options;
@@ -111,13 +111,13 @@ export class TestSandbox implements SandboxControl {
     return this.processes.seen;
   }
 
-  /** @internal Fires when the run ends; its reason is what open streams are told. */
+  /** @internal Fires when the run ends; its reason is the error of open streams. */
   get running(): Stop {
     return this.#run;
   }
 
   /**
-   * Kills it, as somebody else would: open streams end, later calls find it gone. False when it was gone already.
+   * Kills it, as somebody else would: open streams end, later calls do not find it. False when it was deleted already.
    * @example
    * service.sandbox(sandbox.id).kill();
    */
@@ -135,7 +135,7 @@ export class TestSandbox implements SandboxControl {
   }
 
   /**
-   * Ends it as a crash does, for instance when it used more memory than it may. False when it was gone already.
+   * Ends it as a crash does, for instance when it used more memory than it may. False when it was deleted already.
    * @example
    * service.sandbox(sandbox.id).crash();
    */
@@ -155,7 +155,7 @@ export class TestSandbox implements SandboxControl {
     return true;
   }
 
-  /** @internal Starts another run of a paused sandbox. `memory` false: its programs are gone. */
+  /** @internal Starts another run of a paused sandbox. `memory` false: its programs have ended. */
   resume(timeoutMs: number, memory: boolean): void {
     if (!memory) this.processes.dropAll();
     this.#state = 'running';

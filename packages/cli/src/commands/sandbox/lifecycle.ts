@@ -55,7 +55,7 @@ export function addPause(sandbox: Command): void {
         const paused = await withProgress(cli.out, 'Pausing', () => client.sandboxes.pause(id, options));
         cli.out.result({ sandboxId: id, paused }, () =>
           paused
-            ? `Paused ${id}. It goes on with: svc sandbox resume ${id}\n`
+            ? `Paused ${id}. Resume it with: svc sandbox resume ${id}\n`
             : `${id} was paused already.\n`,
         );
       }),

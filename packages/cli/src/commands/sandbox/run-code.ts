@@ -82,7 +82,7 @@ const languages: Readonly<Record<string, CodeLanguage>> = {
   bash: 'bash',
 };
 
-/** The language that the name of a file tells; none for others, which leaves it to the service. Pure. */
+/** The language of a file's name; none for others, which leaves it to the service. Pure. */
 export function languageOf(file: string | undefined): CodeLanguage | undefined {
   return languages[/\.(\w+)$/.exec(file ?? '')?.[1] ?? ''];
 }

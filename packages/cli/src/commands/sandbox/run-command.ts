@@ -33,7 +33,7 @@ export async function runCommand(
   plan: RunPlan,
 ): Promise<RunOutcome> {
   const wantsStdin = !plan.detach && (plan.stdin ?? cli.io.stdinIsPiped);
-  // Of an abort later than the start the program is told first, instead of being killed.
+  // Of an abort later than the start the program gets a signal first, instead of being killed.
   const starting = new AbortController();
   const giveUp = () => starting.abort(cli.signal.reason);
   cli.signal.addEventListener('abort', giveUp, { once: true });
@@ -125,7 +125,7 @@ async function feedStdin({ io }: Cli, command: Command): Promise<void> {
     for await (const chunk of io.stdin) await writer.write(chunk as Uint8Array);
     await writer.close();
   } catch {
-    // It ended, or closed its stdin; how it ends tells all there is to say.
+    // It ended, or closed its stdin; its end says all.
   }
 }
 

@@ -116,7 +116,7 @@ export function addLogs(sandbox: Command): void {
     'logs <id>',
     'show the output of the programs of a sandbox, oldest first; also after it was killed',
   )
-    .option('-f, --follow', 'show new output as it comes, until the sandbox is gone')
+    .option('-f, --follow', 'show new output as it comes, until the sandbox is deleted')
     .option('-n, --tail <count>', 'only the last entries, up to 1000', wholeNumber('--tail', 0, 1000), 100)
     .option('--since <time>', 'from this time on: 10m, 2026-01-31T12:00:00Z', (text) => parseTime(text))
     .addOption(
@@ -140,7 +140,7 @@ export function addLogs(sandbox: Command): void {
           if (any.length === 0) await client.sandboxes.get(id, { signal });
           for await (const entry of client.sandboxes.followLogs(id, { ...filter, tail, from: since }))
             show(entry);
-          cli.out.note('The sandbox is gone.');
+          cli.out.note('The sandbox is deleted.');
           return;
         }
         // Read backwards, so that the last ones are had however long the log is.

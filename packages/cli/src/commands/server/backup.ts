@@ -75,7 +75,7 @@ interface RestoreFlags {
 export function addRestore(server: Command): void {
   leaf(server, 'restore <file>', 'make the data directory of a server of a backup')
     .option('--data-dir <dir>', 'data directory to make; empty, or not there (SVC_DATA_DIR)')
-    .option('--check', 'only read the backup to its end and tell what it holds')
+    .option('--check', 'only read the backup to its end and print what it contains')
     .option('--force', 'move data that is there aside; no server and no sandbox of it may run')
     .option('--user <name>', 'user that the server will run as (SVC_USER; default svc)')
     .action(

@@ -51,7 +51,7 @@ export function formatBanner(facts: BannerFacts, style: Style): string {
     fields.trimEnd(),
     ...noIsolation.map((line) => `\n${line}`),
     ...(lacking.length > 0
-      ? ['', style.yellow('Works without, but lacks:'), ...lacking.map((line) => `  - ${line}`)]
+      ? ['', style.yellow('Works, but these are missing:'), ...lacking.map((line) => `  - ${line}`)]
       : []),
     ...warnings.map((line) => `\n${style.yellow('warning:')} ${line}`),
     '',

@@ -18,7 +18,7 @@ interface DesiredDriver {
 
 /**
  * Chooses the driver. Less isolation than asked for is never given: when none is named it is `linux`, or an error.
- * @throws {CliError} with what the host lacks and the commands that get it
+ * @throws {CliError} with the missing parts of the host and the commands that get it
  */
 export async function chooseDriver(desired: DesiredDriver): Promise<ChosenDriver> {
   const { driver = 'linux', dataDir, ociRuntime, isolation } = desired;
@@ -44,7 +44,7 @@ export function cannotIsolate(lacking: readonly Finding[]): CliError {
   return new CliError('This machine cannot run isolated sandboxes yet.', {
     code: 'host_unfit',
     hint: [
-      'It lacks:',
+      'These are missing:',
       ...needed.flatMap(({ message, fix }) => [
         `  - ${message}`,
         ...(fix === undefined ? [] : [`      ${fix}`]),

@@ -42,7 +42,7 @@ const losses: Record<Finding['neededFor'], string> = {
 };
 
 export function addDoctor(server: Command): void {
-  leaf(server, 'doctor', 'tell what this machine has of what isolated sandboxes need')
+  leaf(server, 'doctor', 'check this machine for what isolated sandboxes need')
     .addOption(
       new Option(
         '--driver <name>',
@@ -55,7 +55,7 @@ export function addDoctor(server: Command): void {
     .addOption(
       new Option(
         '--isolation <tier>',
-        'what is to keep sandboxes apart from this kernel: container, or gvisor, which --fix then gets (SVC_ISOLATION)',
+        'isolation from this kernel: container, or gvisor, which --fix then gets (SVC_ISOLATION)',
       ).choices(['container', 'gvisor']),
     )
     .option('--no-start', 'do not start a sandbox at the end to see that it can be')

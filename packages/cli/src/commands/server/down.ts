@@ -143,7 +143,7 @@ async function confirm(cli: Cli, dataDir: string, keepData: boolean): Promise<vo
     throw new CliError(what, { code: 'not_confirmed', hint: 'Say --yes if that is meant.' });
   const terminal = createInterface({ input: cli.io.stdin, output: cli.io.stderr });
   try {
-    const answer = await terminal.question(`${what}\nType the data directory to go on: `, {
+    const answer = await terminal.question(`${what}\nType the data directory to continue: `, {
       signal: cli.signal,
     });
     if (answer.trim() !== dataDir) throw new CliError('Nothing was changed.', { code: 'not_confirmed' });

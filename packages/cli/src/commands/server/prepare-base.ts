@@ -6,7 +6,7 @@ import type { UpFlags } from './up-flags.js';
 
 /**
  * Builds the root file system of the template `base` at the first start of a server that needs it, where this process may. A failure
- * is told and keeps no server from starting: the template `host` and images work without.
+ * is reported and keeps no server from starting: the template `host` and images work without.
  */
 export async function prepareBase(cli: Cli, flags: UpFlags, options: ServerOptions): Promise<void> {
   if (process.getuid?.() !== 0 || options.baseRoot === 'host') return;

@@ -57,9 +57,9 @@ export async function serve(cli: Cli, flags: UpFlags): Promise<void> {
   if (signal !== undefined)
     throw new CliError(`The server was ended by ${signal}; sandboxes run on.`, {
       code: 'server_lost',
-      hint: '`svc server up` starts it again and takes the sandboxes over. The log may tell why it ended.',
+      hint: '`svc server up` starts it again and takes the sandboxes over. The log may have the reason.',
     });
-  // The server has told the rest.
+  // The server has printed the rest.
   if (code !== 0) throw new ExitWith(code);
 }
 
@@ -125,7 +125,7 @@ async function runServer(
     if (ended instanceof Error)
       throw new CliError(`${ended.message} The server ends with it; sandboxes run on.`, {
         code: 'runtime_lost',
-        hint: '`svc server up` starts both again and takes the sandboxes over. The log may tell why it ended.',
+        hint: '`svc server up` starts both again and takes the sandboxes over. The log may have the reason.',
       });
     cli.out.note('\nStopping: requests under way may end first. Ctrl+C again stops at once.');
   } finally {

@@ -11,7 +11,7 @@ export function explainStartFailure(error: unknown, options: ServerOptions): unk
     return new CliError(`${sentence(message)}.`, {
       code: 'storage',
       hint: message.includes('its schema is newer')
-        ? 'docs/upgrading.md tells the way back.'
+        ? 'docs/upgrading.md has the way back.'
         : options.storage?.kind === 'postgres'
           ? 'Check the address (SVC_POSTGRES_URL), and that the database lets this machine in.'
           : `Look at the space and the rights of ${options.dataDir}: df -h ${options.dataDir}`,
@@ -39,7 +39,7 @@ export function explainStartFailure(error: unknown, options: ServerOptions): unk
   if (name === 'DirectoryLockedError')
     return new CliError(`A server runs already: ${message}.`, {
       code: 'already_running',
-      hint: '`svc server status` tells of it, `svc server down` stops it. A second one needs --data-dir and --port of its own.',
+      hint: '`svc server status` shows it, `svc server down` stops it. A second one needs --data-dir and --port of its own.',
     });
   return error;
 }

@@ -10,7 +10,7 @@ import { formatDuration } from '../../output/format.js';
 const answerWithinMs = 5_000;
 
 export function addStatus(server: Command): void {
-  leaf(server, 'status', 'tell whether a server runs on this machine, and how it is')
+  leaf(server, 'status', 'show if a server runs on this machine, and its state')
     .option('--data-dir <dir>', 'data directory of the server (SVC_DATA_DIR)')
     .action(
       act(async (cli, flags: { dataDir?: string }) => {
@@ -64,7 +64,7 @@ async function askOperator(url: NonNullable<RunFile['operatorUrl']>): Promise<Se
       `The server's process runs, but its operator port ${url} gives no status: ${(error as Error).message}.`,
       {
         code: 'unhealthy',
-        hint: 'Its log may tell more. `svc server down --force` ends it.',
+        hint: 'Its log may have more. `svc server down --force` ends it.',
       },
     );
   }
@@ -93,7 +93,7 @@ export function addVersion(server: Command): void {
   leaf(
     server,
     'version',
-    'tell which version of the server this program is, and which schema it knows',
+    'show the version of this program, and the schema that it knows',
   ).action(
     act(async (cli) => {
       const { schemaSteps } = await import('@svc/server');

@@ -14,7 +14,7 @@ const portOrOff = (text: string): number | false => (text === 'off' ? false : po
 
 export function addUp(server: Command): void {
   leaf(server, 'up', 'start the service on this machine, until Ctrl+C')
-    .option('-d, --detach', 'go on in the background; `svc server down` stops it')
+    .option('-d, --detach', 'run in the background; `svc server down` stops it')
     .addOption(
       new Option(
         '--driver <name>',
@@ -49,7 +49,7 @@ export function addUp(server: Command): void {
     .addOption(
       new Option(
         '--isolation <tier>',
-        'what keeps sandboxes apart from this kernel: container, or gvisor, a kernel of their own (SVC_ISOLATION)',
+        'isolation from this kernel: container, or gvisor, a kernel of their own (SVC_ISOLATION)',
       ).choices(['container', 'gvisor']),
     )
     .option('--no-trial-start', 'do not start a sandbox first to see that it can be (SVC_TRIAL_START=off)')

@@ -46,7 +46,7 @@ export function addUpgrade(server: Command): void {
       '--to <version>',
       'version of the registry (default latest), directory of a release, or .deb file',
     )
-    .option('--check', 'only tell what would be done, and whether it can be')
+    .option('--check', 'only show what would be done, and if it can be')
     .option('--backup <file>', 'write a backup of everything first, as `svc server backup` does')
     .option('--data-dir <dir>', 'data directory of the server (SVC_DATA_DIR)')
     .action(
@@ -123,9 +123,9 @@ async function goOn(cli: Cli, dataDir: string, journal: Journal, onlyCheck: bool
   if (onlyCheck)
     throw new CliError(what, {
       code: 'upgrade_unfinished',
-      hint: 'Run `svc server upgrade` again: it goes on, or back.',
+      hint: 'Run `svc server upgrade` again: it continues, or goes back.',
     });
-  cli.out.note(`${what} This goes on with it.`);
+  cli.out.note(`${what} This continues it.`);
   await perform(cli, dataDir, journal, installerOf(journal.installation, dataDir));
 }
 
@@ -140,7 +140,7 @@ async function perform(cli: Cli, dataDir: string, journal: Journal, installer: I
   let replaced: string | undefined;
   cli.signal.addEventListener('abort', () =>
     cli.out.note(
-      'This is not left half done. Once more ends the command; `svc server upgrade` then goes on.',
+      'This is not left half done. Once more ends the command; `svc server upgrade` then continues.',
     ),
   );
   const parts: UpgradeParts = {
@@ -183,7 +183,7 @@ async function perform(cli: Cli, dataDir: string, journal: Journal, installer: I
       code: 'upgrade_stuck',
       hint: [
         ...(error.hint === undefined ? [] : [error.hint]),
-        'Once that is mended, run `svc server upgrade` again: it goes on from here.',
+        'Once that is repaired, run `svc server upgrade` again: it continues from here.',
         ...(hasDatabaseCopy(database) ? [`The database of ${from} is kept in ${database}.`] : []),
       ].join('\n'),
     });
@@ -254,7 +254,7 @@ function showPlan(
       Sandboxes:
         sandboxes === undefined
           ? 'run on'
-          : `${sandboxes.running} running and ${sandboxes.paused} paused go on; connections to them, requests and builds under way end`,
+          : `${sandboxes.running} running and ${sandboxes.paused} paused continue; connections to them, requests and builds under way end`,
     },
   );
 }

@@ -14,7 +14,7 @@ export function proxyCommand(pattern: string): string {
 
 /**
  * Returns the settings by which an SSH client reaches sandboxes: keywords of its configuration and their values. The host key is the
- * user's own for all sandboxes, in a file apart from that of real hosts. Pure.
+ * user's own for all sandboxes, in another file than that of real hosts. Pure.
  */
 export function clientOptions(files: HostKeyFiles, command: string): [string, string][] {
   return [

@@ -1,4 +1,4 @@
-/** Host names under which SSH clients reach sandboxes, unless told otherwise: the id or name in the place of the star. */
+/** Host names under which SSH clients reach sandboxes, by default: the id or name in the place of the star. */
 export const defaultPattern = '*.svc';
 
 /** A pattern that can be undone: one star, and something of its own beside it. Pure. */

@@ -69,7 +69,7 @@ function runSsh(args: string[], env: Record<string, string | undefined>): Promis
 }
 
 /**
- * Tells options of ssh from a command: what stands before `--` are options. Without it they are what begins with a dash, and
+ * Separates options of ssh from a command: what stands before `--` are options. Without it they are what begins with a dash, and
  * a command otherwise. Pure.
  */
 export function splitWords(words: readonly string[]): { options: string[]; command: string[] } {

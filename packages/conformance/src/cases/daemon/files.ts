@@ -9,7 +9,7 @@ import { transferCases } from './files/transfers.js';
 
 const nowhere = (sandboxUrl: string) => ({ sandboxUrl, sandboxId: UNKNOWN, accessToken: 'none' });
 
-/** What the gateway answers in front of every route of the daemon. */
+/** The gateway's answers in front of every route of the daemon. */
 const inFrontCases: Draft[] = [...document.operations.values()].flatMap((operation): Draft[] => [
   check(
     `${operation.id} of a sandbox that is not there gives 502`,

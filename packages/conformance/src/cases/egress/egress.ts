@@ -3,5 +3,5 @@ import { headerCases } from './headers.js';
 import { listCases } from './lists.js';
 import { proxyCases } from './proxy.js';
 
-/** What leaves a sandbox, and as whose. Each on a server whose only internet is a played one. */
+/** Connections that leave a sandbox, and their identity. Each on a server whose only internet is a fake. */
 export const egressCases = casesOf('egress', [...listCases, ...headerCases, ...proxyCases]);

@@ -68,7 +68,7 @@ export const CLOSED = { denyOut: ['0.0.0.0/0'] };
 /** A name that leads to the first host of the world and that no other case asks for. */
 export const ownName = () => `c${randomBytes(6).toString('hex')}.one.test`;
 
-/** What the world saw of a host: of a web server by its name, of a proxy by what it was asked for. */
+/** Returns the requests that a host of the fake internet saw: of a web server by its name, of a proxy by its targets. */
 export function seenOf({ internet }: PlayedServer, host: string): Seen[] {
   return internet.seen.filter((seen) => {
     const headers = seen.headers as Record<string, string> | undefined;

@@ -23,7 +23,7 @@ const TEMPLATE_OPERATIONS = new Set([
   'listTemplateTags',
 ]);
 
-/** What an operation needs, with what the case needs besides. */
+/** Returns the needs of an operation, with those of the case besides. */
 export function needsOf(operation: Operation, ...more: Capability[]): Capability[] {
   return TEMPLATE_OPERATIONS.has(operation.id) ? ['templates', ...more] : more;
 }

@@ -89,7 +89,7 @@ async function everyHead(
   );
 }
 
-/** What a server answers to some bytes until it ends the connection. */
+/** Returns the server's answer to some bytes until it ends the connection. */
 function rawAnswer(url: string, bytes: string): Promise<{ head: string; body: string }> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {

@@ -27,7 +27,7 @@ const missable = all.filter(
     operation.parameters.some((one) => one.in === 'path'),
 );
 
-/** What every operation makes of a request that is wrong by the document, or names what is not there. */
+/** Requests of every operation that are wrong by the document, or name an object that is not there. */
 export const requestCases = casesOf('requests', [
   ...json.flatMap((operation): Draft[] => [
     check(

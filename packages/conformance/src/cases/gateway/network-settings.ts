@@ -37,7 +37,7 @@ function previewLink(
   return `v1.${expiry}.${mac.digest('base64url')}`;
 }
 
-/** What the network settings of a sandbox change on the way in. */
+/** Changes that the network settings of a sandbox make on the way in. */
 export const networkSettingCases: Draft[] = [
   check(
     'a private port needs the traffic token, the daemon does not',

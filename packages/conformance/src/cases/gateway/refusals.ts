@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { check, type Draft } from '../../case.js';
 import { assertRecord, assertText, knock, to, UNKNOWN } from '../../requests/knock.js';
 
-/** What leads nowhere: bad addresses, unknown sandboxes, closed ports. */
+/** Addresses that lead nowhere: bad ones, unknown sandboxes, closed ports. */
 export const refusalCases: Draft[] = [
   check(
     'one routing header without the other gives 400 missing header',

@@ -7,7 +7,7 @@ import { assertStatus } from '../../wire/call.js';
 import { open } from '../../wire/send.js';
 import { serveEcho } from './echo.js';
 
-/** What goes through as it is: requests, answers, streams, upgrades. */
+/** Traffic that passes as it is: requests, answers, streams, upgrades. */
 export const trafficCases: Draft[] = [
   check('requests and answers go through as they are', ['gateway', 'success'], async (target) => {
     const sandbox = await target.sandbox();

@@ -11,7 +11,7 @@ interface Secret {
 }
 
 const FIXED = 'Invalid secrets request';
-/** What names a secret, with a body for it. */
+/** Operations that name a secret, with a body for each. */
 const byId = [['getSecret'], ['deleteSecret'], ['updateSecret', { value: 'v' }]] as const;
 const VALUE = 'the-value-that-must-never-come-back';
 

@@ -7,7 +7,7 @@ import { contentCases } from './volumes/content.js';
 import { mountCases } from './volumes/mounts.js';
 import { volumeRecordCases } from './volumes/records.js';
 
-/** Who may reach the content of a volume. */
+/** Access to the content of a volume. */
 const tokenCases: Draft[] = [...document.operations.values()].flatMap((operation): Draft[] => [
   check(`${operation.id} without a sound token gives 401`, [operation.id, '401'], async (target) => {
     const volume = await make(target);

@@ -23,7 +23,7 @@ export interface Status {
   reason?: { message: string; step?: string; logEntries?: unknown[] };
 }
 
-/** How long a build takes is said nowhere. Machines of a cluster copy and unpack whole images for each. */
+/** The length of a build is said nowhere. Machines of a cluster copy and unpack whole images for each. */
 const LONGEST_BUILD_MS = 600_000;
 
 /** Hash under which archives are uploaded. */

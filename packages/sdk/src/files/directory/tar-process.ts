@@ -87,7 +87,7 @@ export async function* runTar(
 
 interface Feeding {
   failure: { error: unknown } | undefined;
-  /** Settles at its end, whatever that is. */
+  /** Settles at its end, a failure included. */
   over: Promise<void>;
 }
 

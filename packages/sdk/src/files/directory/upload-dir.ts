@@ -29,7 +29,7 @@ export async function uploadDirectory(
   }
   const directory = await makeRemote();
   const count = new TransferCount(options.onProgress, total);
-  // Owners are the sandbox user's whoever it is; modes are kept.
+  // Owners are the sandbox user's under any name; modes are kept.
   const args = ['-x', '-p', '-o', '-f', '-', '-C', directory];
   const input = files.pack(root, entries, count.add);
   for await (const _ of runTar(connection, { operation, args, input, options }));

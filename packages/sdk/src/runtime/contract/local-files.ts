@@ -20,11 +20,11 @@ export interface ExtractOptions {
   excludes: Excludes;
   /** True when files of version control are written too. */
   vcs: boolean;
-  /** Told each entry that is left out for another reason than `excludes`, and why. */
+  /** Gets each entry that is left out for another reason than `excludes`, and why. */
   onSkipped?: ((path: string, reason: string) => void) | undefined;
-  /** Tells whether names that differ in case alone are one in a directory. Default: it is tried. */
+  /** Returns true when names that differ in case alone are one in a directory. Default: it is tried. */
   foldsCase?: ((directory: string) => Promise<boolean>) | undefined;
-  /** Told each entry once it is there, and the bytes of files as they are written. */
+  /** Gets each entry once it is there, and the bytes of files as they are written. */
   onEntry?: ((path: string, writtenBytes: number) => void) | undefined;
 }
 
@@ -45,7 +45,7 @@ export interface LocalFiles {
   read(path: string): AsyncIterable<Uint8Array>;
   /** SHA-256 of everything, as 64 hexadecimal digits. */
   sha256(source: AsyncIterable<Uint8Array | string>): Promise<string>;
-  /** A tar archive of entries of a root; `onBytes` is told what was read of each file. */
+  /** A tar archive of entries of a root; `onBytes` gets the amounts that were read of each file. */
   pack(
     root: string,
     entries: Iterable<LocalEntry>,
@@ -53,6 +53,6 @@ export interface LocalFiles {
   ): AsyncIterable<Uint8Array>;
   /** Compresses with gzip into something of known size that can be sent again. Dispose it. */
   gzip(source: AsyncIterable<Uint8Array>): Promise<{ blob: Blob; dispose(): Promise<void> }>;
-  /** Writes a tar archive below a directory, which is made. Nothing is written outside it, whatever the archive says. */
+  /** Writes a tar archive below a directory, which is made. Nothing is written outside it, for any archive. */
   extract(root: string, archive: AsyncIterable<Uint8Array>, options: ExtractOptions): Promise<void>;
 }

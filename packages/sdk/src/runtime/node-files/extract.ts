@@ -10,7 +10,7 @@ import { foldsCase } from './folds-case.js';
 /**
  * The archive comes from a sandbox and is not trusted: names that leave the root are refused, nothing is written through
  * a link, and links are made last, when nothing can follow them any more. Links that lead out, rights beyond those of
- * `takenMode`, version control and whatever is no file, directory or link are left out.
+ * `takenMode`, version control and entries that are no file, directory or link are left out.
  */
 export async function extract(
   root: string,
@@ -27,7 +27,7 @@ export async function extract(
   let foldsHere: boolean | undefined;
   /** Files that are not written; a hard link may name them later. */
   const leftOut = new Set<string>();
-  /** Version control that was told of. */
+  /** Version control that was reported. */
   const told = new Set<string>();
   const madeDirectories = new Set<string>();
   await mkdir(root, { recursive: true });
@@ -171,7 +171,7 @@ function folded(path: string): string {
   return path.normalize('NFC').toLowerCase();
 }
 
-/** Makes a directory in the place of whatever else is there; false when it is there. */
+/** Makes a directory in the place of any other entry; false when it is there. */
 async function makeDirectory(path: string): Promise<boolean> {
   const found = await lstat(path).catch(() => undefined);
   if (found?.isDirectory()) return false;

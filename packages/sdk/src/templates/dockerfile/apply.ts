@@ -14,7 +14,7 @@ const DESCRIPTIVE = new Set(['EXPOSE', 'LABEL', 'MAINTAINER']);
 
 /** Instructions that do something where images run, and nothing here. */
 const WITHOUT_EFFECT: Readonly<Record<string, string>> = {
-  HEALTHCHECK: 'use Template.ready to tell when a template is ready',
+  HEALTHCHECK: 'use Template.ready to say when a template is ready',
   STOPSIGNAL: 'sandboxes end without a signal',
   VOLUME: 'the directory is one as all others; volumes are mounted when a sandbox is created',
 };
@@ -77,11 +77,11 @@ export function applyDockerfile<Target extends DockerfileTarget<Target>>(
   if (second) {
     throw dockerfileError(
       second.line,
-      'a second FROM: builds of several stages are not supported. Build one stage, or build the image elsewhere and use Template.fromImage.',
+      'a second FROM: builds of several stages are not supported. Build one stage, or build the image on your machine and use Template.fromImage.',
     );
   }
   const progress: Progress<Target> = {
-    // Docker begins as root in /, templates elsewhere.
+    // Docker begins as root in /, templates do not.
     template: startFrom(readImage(first, variables)).user('root').workdir('/'),
     variables,
     shell: undefined,

@@ -9,7 +9,7 @@ const PLATFORM = /^(TARGET|BUILD)(PLATFORM|OS|ARCH)$/;
 type Known = { value: string } | 'by the service';
 
 /**
- * The variables of a Dockerfile as far as this file tells them. Values are put in by the service, which knows those of
+ * The variables of a Dockerfile as far as this file defines them. Values are put in by the service, which knows those of
  * the image; here they are needed for what happens on this machine alone: the image to start from, and files to send.
  */
 export class DockerVariables {
@@ -36,7 +36,7 @@ export class DockerVariables {
     return expand(text, line, (name) => this.#global.get(name));
   }
 
-  /** Follows an ARG. @returns what the service is told, each a text of a step */
+  /** Follows an ARG. @returns the words for the service, each a text of a step */
   addArgs(instruction: DockerInstruction): Record<string, string> {
     const result: Record<string, string> = {};
     for (const [name, written] of readArgs(instruction)) {
@@ -51,7 +51,7 @@ export class DockerVariables {
   }
 
   /**
-   * Follows an ENV, of which each value sees what was before the instruction. @returns what the service is told, in an
+   * Follows an ENV, of which each value sees what was before the instruction. @returns the words for the service, in an
    * order in which it comes to the same: there, later values see the earlier ones
    */
   addEnv(pairs: readonly (readonly [string, StepText])[], line: number): Record<string, string> {
@@ -75,7 +75,7 @@ export class DockerVariables {
     return result;
   }
 
-  /** The value of a text that is needed on this machine. @throws InvalidRequestError when only the service could tell */
+  /** The value of a text that is needed on this machine. @throws InvalidRequestError when only the service knows it */
   value(text: StepText, line: number): string {
     return expand(text, line, (name) => {
       const known = this.#find(name);

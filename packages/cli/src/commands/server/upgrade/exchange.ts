@@ -8,7 +8,7 @@ const SCRIPT =
   'exit 0 if syscall($ARGV[0] + 0, -100, $ARGV[1], -100, $ARGV[2], 2) == 0; print STDERR "$!\\n"; exit 1';
 
 /**
- * Exchanges two directories of one file system in one step: whoever looks sees the one or the other, never none, and a crash
+ * Exchanges two directories of one file system in one step: every reader sees the one or the other, never none, and a crash
  * leaves one of both states.
  * @throws {CliError} where the file system cannot
  */

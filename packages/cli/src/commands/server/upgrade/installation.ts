@@ -20,7 +20,7 @@ export interface ProgramFile {
 export interface Installer {
   /** For people: what is installed, and where. */
   readonly where: string;
-  /** The installed program, of whichever version. */
+  /** The installed program, of any version. */
   readonly program: ProgramFile;
   /** Gets the new version beside the installed one, which stays as it is. @returns its program, to be asked */
   stage(target: string | undefined): Promise<ProgramFile>;

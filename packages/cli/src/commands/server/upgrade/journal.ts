@@ -5,7 +5,7 @@ import { CliError } from '../../../errors/cli-error.js';
 import type { ControlRecord } from './control.js';
 import type { Installation } from './installation.js';
 
-/** Changes when an older version could not go on with what a newer one began, or the other way round. */
+/** Changes when an older version could not continue what a newer one began, or the other way round. */
 const FORMAT = 1;
 
 /** In the order in which they are done; `restoring` comes after any of them that failed. */
@@ -54,7 +54,7 @@ export async function readJournal(dataDir: string): Promise<Journal | undefined>
   const found = JSON.parse(text) as Journal;
   if (found.format !== FORMAT)
     throw new CliError(
-      `An upgrade from ${found.from} to ${found.to} broke off, and this version cannot go on with it.`,
+      `An upgrade from ${found.from} to ${found.to} broke off, and this version cannot continue it.`,
       {
         code: 'upgrade',
         hint: `Install ${found.from} or ${found.to} and run \`svc server upgrade\` of it, or remove ${root} once a server runs as it should.`,
@@ -69,7 +69,7 @@ export async function writeJournal(dataDir: string, journal: Journal): Promise<v
   await writeJson(file, journal);
 }
 
-/** The last thing that an upgrade does: nothing is left to go on with. */
+/** The last thing that an upgrade does: nothing is left to continue. */
 export async function removeUpgrade(dataDir: string): Promise<void> {
   const { root, journal } = upgradeDirectory(dataDir);
   await rm(journal, { force: true });

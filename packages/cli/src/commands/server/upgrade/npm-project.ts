@@ -76,7 +76,7 @@ function requireSimple(directory: string, manifest: Manifest): void {
   });
 }
 
-/** For whoever has the project. */
+/** For the owner of the project. */
 async function writeKeepingOwner(file: string, from: string): Promise<void> {
   const { mode, uid, gid } = await stat(existsSync(file) ? file : from);
   await writeAtomically(file, await readFile(from, 'utf8'));

@@ -16,7 +16,7 @@ export interface UpgradeParts {
   check(addresses: Addresses | undefined): Promise<string | undefined>;
   /** Keeps what is known, on disk, before anything else is done. */
   record(journal: Journal): Promise<void>;
-  /** Tells the operator. */
+  /** Reports to the operator. */
   tell(text: string): void;
 }
 
@@ -26,8 +26,8 @@ export type Outcome =
   | { kind: 'restored'; why: string };
 
 /**
- * Does what is left of an upgrade; whatever fails before the new version is up, the version before comes back. A process that is
- * killed at any moment has left a journal with which this goes on.
+ * Does what is left of an upgrade; if anything fails before the new version is up, the version before comes back. A process that is
+ * killed at any moment has left a journal with which this continues.
  * @throws what kept the version before from coming back; what keeps a new version, which was up once, from getting up again
  */
 export async function performUpgrade(begun: Journal, parts: UpgradeParts): Promise<Outcome> {

@@ -21,7 +21,7 @@ export interface UpgradePlan {
   schema: string[] | undefined;
   /** True when the version before can have its state back. */
   canBeUndone: boolean;
-  /** Sandboxes of which the records tell; undefined with PostgreSQL. */
+  /** Sandboxes in the records; undefined with PostgreSQL. */
   sandboxes: { running: number; paused: number } | undefined;
 }
 
@@ -37,7 +37,7 @@ export function planUpgrade({ from, to, stored, runs }: UpgradeFacts): UpgradePl
   if (order < 0)
     throw refusal(
       `${to.version} is older than ${from}, which is installed.`,
-      'An older version does not start on what a newer one has written: docs/upgrading.md tells the way back.',
+      'An older version does not start on what a newer one has written: docs/upgrading.md has the way back.',
     );
   const { database, freeBytes } = stored;
   const unknown = database?.migrations.filter((step) => !to.schema.includes(step)) ?? [];
@@ -71,7 +71,7 @@ export function expectedAt(nowMs: number, sandboxes: readonly { state: string; e
 
 /**
  * Returns the problem of a new version that found so many; undefined when there is none. A sandbox may end by itself at any time, so one
- * that lacks says nothing; when most lack, the new version is at fault. Pure.
+ * that is missing says nothing; when most are missing, the new version is at fault. Pure.
  */
 export function judgeFound(expected: number, found: number): string | undefined {
   return found * 2 >= expected

@@ -57,7 +57,7 @@ export function systemdServer(record: SystemdRecord, systemd: Systemd): ServerCo
       await systemd.waitUntilReady(record.apiUrl, isUp).catch((error: Error) => {
         throw new CliError(error.message, {
           code: 'upgrade',
-          hint: `journalctl -u ${SERVER} -u ${RUNTIME} tells why.`,
+          hint: `journalctl -u ${SERVER} -u ${RUNTIME} shows the reason.`,
         });
       });
       const { kind: _, ...addresses } = record;
@@ -109,7 +109,7 @@ function isHealthy(url: string): Promise<boolean> {
       response.resume();
       resolve(response.statusCode !== undefined && response.statusCode < 300);
     };
-    // A certificate is for the server's public name, and nothing is told to who answers.
+    // A certificate is for the server's public name, and no secret is sent to the one who answers.
     const request = url.startsWith('https:')
       ? getEncrypted(url, { rejectUnauthorized: false, timeout: 5_000 }, answered)
       : getPlain(url, { timeout: 5_000 }, answered);

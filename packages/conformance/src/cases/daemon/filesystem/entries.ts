@@ -7,7 +7,7 @@ import { type Entry, F } from './shapes.js';
 
 const withPath = ['Stat', 'MakeDir', 'ListDir', 'Remove', 'CreateWatcher'];
 
-/** What is refused, once a script has prepared it: paths below the directory of the case. */
+/** Requests that are refused, once a script has prepared them: paths below the directory of the case. */
 const refused: {
   name: string;
   method: string;

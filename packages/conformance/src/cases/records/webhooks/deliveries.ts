@@ -36,7 +36,7 @@ async function deliveredEvent(team: Api, target: Target, webhookID: string): Pro
   });
 }
 
-/** What reaches a receiver, and how it is tried again. */
+/** Deliveries to a receiver, and their retries. */
 export const deliveryCases: Draft[] = [
   check(
     'the life of a sandbox is told in order, signed, and can be read back',

@@ -7,7 +7,7 @@ import { daemonSend } from '../../../wire/rpc.js';
 import { create, lifeOf } from './calls.js';
 import { REFUSED } from './refused-bodies.js';
 
-/** What both versions of the operation do. */
+/** Behaviour that both versions of the operation have. */
 export const bothVersionCases: Draft[] = (['createSandboxV2', 'createSandbox'] as const).flatMap(
   (operation): Draft[] => [
     check(`${operation} gives a running sandbox with its token`, [operation, 'success'], async (target) => {

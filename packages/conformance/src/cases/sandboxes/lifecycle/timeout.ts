@@ -7,7 +7,7 @@ import { daemonSend } from '../../../wire/rpc.js';
 import { run } from '../../../wire/run.js';
 import { act, left, read } from './calls.js';
 
-/** How long a sandbox lives, and what happens then. */
+/** The time to live of a sandbox, and its end. */
 export const timeoutCases: Draft[] = [
   check('the timeout is set from now, also to less', ['setSandboxTimeout', 'success'], async (target) => {
     const sandbox = await target.newSandbox({ timeout: 600 });
