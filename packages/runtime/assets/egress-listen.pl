@@ -52,6 +52,6 @@ syscall($PRCTL, $PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 or die "prctl: $!\n";
 # After the change of user, which clears it: it ends with the process that watches over it.
 syscall($PRCTL, $PR_SET_PDEATHSIG, $SIGKILL, 0, 0, 0) == 0 or die "prctl: $!\n";
 refuse_calls();
-# Whoever waits for the process may begin to talk to it.
+# From here on the driver may connect to the process.
 listen($sockets[3], 64) or die "listen: $!\n";
 exec { $program[0] } @program or die "exec: $!\n";

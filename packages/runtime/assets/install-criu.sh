@@ -4,9 +4,9 @@
 # Environment: SVC_DEBIAN_MIRROR overrides the mirror, SVC_CRIU_SUITE the suite (default sid);
 # SVC_CRIU_PINNED=1 takes the version of downloads.txt or none.
 #
-# What comes is checked twice: apt takes nothing that Debian's archive keys did not sign, and the package of the pinned
+# Every package is checked twice: apt takes nothing that Debian's archive keys did not sign, and the package of the pinned
 # version must have the pinned checksum. A mirror of sid keeps one version, so a newer one that is signed is taken too,
-# and said, unless SVC_CRIU_PINNED forbids it. PACKAGES in the directory lists what was taken, with checksums.
+# and reported, unless SVC_CRIU_PINNED forbids it. PACKAGES in the directory lists the packages with their checksums.
 set -eu
 directory=${1:?directory}
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)

@@ -12,7 +12,7 @@ tree=$1 cpu=$2 memory=$3 file=$4 user=$5; shift 5
 root=/sys
 mount -t tmpfs -o nosuid,nodev,size=256k,nr_inodes=64,mode=755 jail $root
 mkdir $root/tree $root/usr $root/old $root/proc $root/dev
-# What this shell opens for a program in the background, empty.
+# The shell opens this empty file for a program in the background.
 : >$root/dev/null
 mount --bind -o nosuid,nodev,noexec "$tree" $root/tree
 mount --bind -o ro,nosuid,nodev /usr $root/usr

@@ -95,7 +95,7 @@ sub overlay { # LOWER UPPER WORK TARGET FLAGS
   my $type = 'overlay';
   my $options = "lowerdir=$lower";
   $options .= ",upperdir=$upper,workdir=$work,index=on,nfs_export=on" if $upper ne '';
-  # What the overlay itself makes belongs to who mounts it, who must therefore be in the range, with all rights of root.
+  # Files that the overlay itself makes belong to the process that mounts it, which must therefore be in the range, with all rights of root.
   call('securebits', $number{prctl}, SET_SECUREBITS, NO_SETUID_FIXUP, 0, 0, 0);
   syscall($number{setfsgid}, $first + 0);
   syscall($number{setfsuid}, $first + 0);

@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # Takes packages of Debian without touching the host's: apt with lists, cache and state of its own, below $work.
-# Who sources it has set $here, where downloads.txt is, and $program, its name for messages.
+# A script that sources it has set $here, where downloads.txt is, and $program, its name for messages.
 : "${here:?}" "${program:?}"
 
 # shellcheck source-path=SCRIPTDIR source=debian-mirror.sh

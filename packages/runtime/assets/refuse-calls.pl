@@ -7,7 +7,7 @@ use POSIX ();
 my $machine = (POSIX::uname())[4];
 my $PRCTL = $machine eq 'aarch64' ? 167 : $machine eq 'x86_64' ? 157 : die "not made for $machine\n";
 
-# What helpers that read what strangers send never need: other processes' memory, namespaces and mounts, keys, modules, programs in the kernel, io_uring.
+# Helpers that read untrusted input never need these: other processes' memory, namespaces and mounts, keys, modules, programs in the kernel, io_uring.
 # By name, with the number on x86_64 and on aarch64.
 my @REFUSED = (
   [ptrace => 101, 117], [process_vm_readv => 310, 270], [process_vm_writev => 311, 271], [kcmp => 312, 272],

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Whether an overlay with the options of the driver can be mounted. For a mount namespace of its own: nothing of it stays.
+# Tries to mount an overlay with the options of the driver. Runs in a mount namespace of its own, so nothing of it stays.
 set -e
 mount -t tmpfs tmpfs /mnt
 mkdir /mnt/l /mnt/u /mnt/w /mnt/m

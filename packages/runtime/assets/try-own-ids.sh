@@ -1,5 +1,5 @@
 #!/bin/sh
-# Whether file systems can be mounted with ids of their own, tried with the host's /usr. For a mount namespace of its own:
+# Tries to mount file systems with ids of their own, with the host's /usr. Runs in a mount namespace of its own, so
 # nothing of it stays.
 #
 # usage: try-own-ids.sh OWN_MOUNTS ARCH     (the script beside this one, and the processor as Node names it)

@@ -9,17 +9,17 @@ import type { IncusDriverOptions } from './incus-driver/index.js';
 import type { LinuxDriverOptions } from './linux-driver/state/options.js';
 import { type TrialStart, trialStart } from './trial-start.js';
 
-/** What `driver` may be in settings and flags. `linux` comes first, as the default; `incus` is taken only when it is asked for. */
+/** The values of `driver` in settings and flags. `linux` comes first, as the default; `incus` is taken only when it is asked for. */
 export const driverNames = ['linux', 'process', 'incus'] as const;
 export type DriverName = (typeof driverNames)[number];
 
 export interface SelectDriverOptions extends DriverOptions {
   /** Absent: the best that this host can do by itself. */
   preferred?: DriverName | undefined;
-  /** Whether `process`, which isolates nothing, may be taken without being asked for by name, nor any isolation. Default false. */
+  /** Allows `process`, which isolates nothing, without being asked for by name, nor any isolation. Default false. */
   allowProcess?: boolean | undefined;
   /**
-   * Whether a sandbox is started, and its memory stored and restored, before the driver is given: memory that cannot be restored is
+   * Starts a sandbox, and stores and restores its memory, before the driver is returned: memory that cannot be restored is
    * no capability. Default false; done all the same for an OCI runtime that is not among the tested ones.
    */
   trialStart?: boolean | undefined;
@@ -33,9 +33,9 @@ export interface SelectedDriver {
   driver: Driver;
   /** Why this one; one sentence for the operator. */
   why: string;
-  /** What the host has and lacks for the `linux` driver. Empty for a `process` driver that was asked for. */
+  /** The facts of the host for the `linux` driver. Empty for a `process` driver that was asked for. */
   findings: Finding[];
-  /** What the sandbox of `trialStart` showed. Undefined: none was started. */
+  /** The result of `trialStart`. Undefined: no sandbox was started. */
   trial?: TrialStart | undefined;
 }
 
@@ -73,7 +73,7 @@ export async function selectDriver(options: SelectDriverOptions): Promise<Select
   throw new DriverError('unsupported', explain(findings));
 }
 
-/** What the drivers can give that do not choose. */
+/** The isolation levels of the drivers without a choice. */
 const GIVEN: Record<Exclude<DriverName, 'linux'>, readonly Isolation[]> = {
   process: [],
   incus: ['container'],
@@ -103,7 +103,7 @@ async function requireStart(
   try {
     return await trialStart(driver);
   } catch (error) {
-    // What runs from before may go on: only new ones are refused.
+    // Instances from before may continue: only new ones are refused.
     await driver.close();
     const detail = DriverError.is(error) ? [error.message, error.detail].join('\n') : undefined;
     const message =
@@ -142,7 +142,7 @@ async function openProcess(
   return { driver: await createProcessDriver(options), findings, why };
 }
 
-/** What the operator reads when the host cannot run the `linux` driver. */
+/** Explains to the operator why the host cannot run the `linux` driver. */
 export function explain(findings: readonly Finding[]): string {
   return [
     'This host cannot run isolated sandboxes:',

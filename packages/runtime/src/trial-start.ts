@@ -3,7 +3,7 @@ import { DriverError } from './contract/errors.js';
 import type { Instance, InstanceSpec } from './contract/instance.js';
 import { randomId } from './shared/instance-id.js';
 
-/** How long it took until a sandbox answered, ms. */
+/** The time until a sandbox answered, ms. */
 export interface TrialStart {
   startedMs: number;
   /** From the moment when its memory began to be stored until the copy answered. Absent: it was not tried, or failed. */

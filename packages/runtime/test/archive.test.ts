@@ -196,7 +196,7 @@ describe('forged archives', () => {
       const forged = forgeArchive(seeds[round % seeds.length]!, random);
       try {
         const out = await guarded(forged, { limits: { maxBytes: 65_536 } }, 1 + Math.floor(random() * 2_000));
-        // What passes once passes again and is the same then.
+        // An archive that passes once passes again and is the same then.
         expect((await guarded(out)).equals(out)).toBe(true);
         outcomes.passed += 1;
       } catch (error) {

@@ -12,13 +12,13 @@ const skip =
 const registry = () =>
   execFileSync('npm', ['config', 'get', 'registry'], { encoding: 'utf8', cwd: '/' }).trim();
 
-/** Whoever this machine's npm trusts beside the usual authorities. */
+/** The authorities that this machine's npm trusts beside the usual ones. */
 const authorities = process.env.NODE_EXTRA_CA_CERTS ?? process.env.npm_config_cafile;
 const trust = authorities === undefined ? '' : 'export NODE_EXTRA_CA_CERTS=/authorities; ';
 const mounts =
   authorities === undefined ? [] : [{ source: authorities, target: '/authorities', readOnly: true }];
 
-/** What agents do first. Needs mirrors of Debian and of npm that this machine reaches. */
+/** The first steps of agents. They need mirrors of Debian and of npm that this machine reaches. */
 describe.skipIf(skip !== undefined)('a fresh sandbox of base', () => {
   const bench = linuxBench({ baseRoot: 'debian', network: { allowRanges: ranges ?? [] } });
 

@@ -117,7 +117,7 @@ export const MEMORY: CountingProgram = {
   ),
 };
 
-/** How long an answer may take: eight copies of 400 MB read all of theirs on two busy processors. */
+/** The time for an answer: eight copies of 400 MB read all of theirs on two busy processors. */
 const PATIENCE_MS = 120_000;
 
 /** Starts a program and waits until it is ready for its first step. */

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { describe, expect, it } from 'vitest';
 import { readOutput } from '../src/linux-driver/egress/read-output.js';
 
-/** What is told of pieces that a process prints, a second of the clock for each list of them. */
+/** Returns the lines logged for pieces that a process prints, a second of the clock for each list of them. */
 async function told(...seconds: (string | Buffer)[][]): Promise<string[]> {
   const stream = new PassThrough();
   const lines: string[] = [];
@@ -29,7 +29,7 @@ describe('what the egress process prints, when it is in the hands of an attacker
 
   it('is cut where a line does not end', async () => {
     const lines = await told([...Array(64).fill(Buffer.alloc(256 * 1024, 'x'))]);
-    // What is left at the end is a line of the next second.
+    // The rest at the end is a line of the next second.
     expect(lines).toHaveLength(22);
     for (const line of lines) expect(line.length).toBeLessThanOrEqual(500);
   });

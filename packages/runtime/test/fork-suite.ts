@@ -9,7 +9,7 @@ import { type CountingProgram, MEMORY, PROGRAMS, startProgram, step } from './co
 
 const heavy = process.env.SVC_HEAVY === '1';
 
-/** How many copies of each kind are made at once. */
+/** The number of copies of each kind that are made at once. */
 const KINDS: { program: CountingProgram; counts: number[] }[] = [
   ...PROGRAMS.map((program) => ({ program, counts: heavy ? [1, 8, 100] : [1, 8] })),
   // Eight copies are 3.2 GB of pages to write: half a minute that the nightly tier has.
@@ -138,7 +138,7 @@ net.createServer((s) => { watch("server")(s); s.on("data", () => s.write(String(
   });
 }
 
-/** What the copies use together, MiB: gVisor's kernel is in it. */
+/** The memory of all copies together, MiB: gVisor's kernel is in it. */
 async function memoryOf(copies: readonly MadeInstance[]): Promise<number> {
   const used = await Promise.all(copies.map(({ instance }) => instance.stats()));
   return Math.round(used.reduce((sum, { memoryBytes }) => sum + memoryBytes, 0) / 2 ** 20);

@@ -12,7 +12,7 @@ import { runProgram } from '../src/shared/run-program.js';
 const folder = mkdtempSync(join(tmpdir(), 'svc-forwarded-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What a script may print of one sandbox. */
+/** The most characters that a script may print about one sandbox. */
 const TEXT_LIMIT = 16 * 1024;
 const plan = (text: string, ...exceptPorts: number[]) => ({
   ranges: text

@@ -4,7 +4,7 @@ import { readGaps } from '../src/testing/gaps.js';
 import { envdProgram } from './envd-program.js';
 import { gvisorSkipReason } from './linux-host.js';
 
-/** What sandboxes on gVisor's kernel cannot do. */
+/** The tests that sandboxes on gVisor's kernel do not pass. */
 export const gvisorGaps = readGaps(new URL('./gvisor-gaps.txt', import.meta.url));
 
 /** A driver whose sandboxes have gVisor's kernel. */

@@ -8,7 +8,7 @@ import { gvisorSkipReason } from './linux-host.js';
 
 const skip = gvisorSkipReason();
 
-/** What everybody should know to work who changes the driver; the whole suites run with `SVC_GVISOR=1`. */
+/** The part that has to work for everybody who changes the driver; the whole suites run with `SVC_GVISOR=1`. */
 describe.skipIf(skip !== undefined)(`sandboxes on gVisor's kernel ${skip ?? ''}`, () => {
   const bench = new Workbench((options) => gvisorDriver(options));
   beforeAll(() => bench.open());

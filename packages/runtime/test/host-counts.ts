@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { pathsOf } from '../src/linux-driver/state/paths.js';
 import { findLeaks, findLinks } from '../src/testing/leaks.js';
 
-/** What one data directory has on the host. Counted under its own label: other programs come and go beside it. */
+/** Counts the resources of one data directory on the host. Counted under its own label: other programs come and go beside it. */
 export async function countOnHost(dataDir: string): Promise<Record<string, number>> {
   const { tag, instances, oci } = pathsOf(dataDir);
   const loops = readdirSync('/sys/block').filter((name) => {

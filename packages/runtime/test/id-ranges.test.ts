@@ -94,7 +94,7 @@ describe('ids that an operator chose', () => {
       expect(claimBlock(one!, { first, count: 4 * IDS })).toEqual({ first, count: 4 * IDS });
       expect(claimBlock(two!, { first: first + 3 * IDS, count: 2 * IDS })).toBeUndefined();
       expect(claimBlock(two!, { first: first + 4 * IDS, count: IDS })).toMatchObject({ count: IDS });
-      // What runs keeps its ids; without it the new ones are taken, and the old ones are free.
+      // A running sandbox keeps its ids; without it the new ones are taken, and the old ones are free.
       const moved = { first: first + 5 * IDS, count: IDS };
       expect(claimBlock(one!, moved, true)).toMatchObject({ first });
       expect(claimBlock(one!, moved)).toEqual(moved);

@@ -67,7 +67,7 @@ table arp svc_watch {
 interface Counted {
   /** Whatever it was. */
   total: number;
-  /** What an attack sent. */
+  /** The number of packets that an attack sent. */
   marked: number;
 }
 

@@ -31,7 +31,7 @@ function told(reason: string): string {
 
 export interface TestCluster {
   plan: TrialPlan;
-  /** What the driver gets. */
+  /** The address for the driver. */
   address: string;
   stop(): Promise<void>;
 }
@@ -50,7 +50,7 @@ export async function startTestCluster(members: number): Promise<TestCluster> {
   };
 }
 
-/** What a trial cluster left on the host: processes, cgroups, mounts, loop devices, files. */
+/** Lists the resources that a trial cluster leaked on the host: processes, cgroups, mounts, loop devices, files. */
 export function leakedByCluster({ directory, mark }: TrialPlan): string[] {
   const hierarchies = ['', ...list('/sys/fs/cgroup')].map((name) => join('/sys/fs/cgroup', name, mark));
   const loops = list('/sys/block').map((name) => read(`/sys/block/${name}/loop/backing_file`));

@@ -250,7 +250,7 @@ describe('addresses of sandboxes', () => {
     addresses.setOthers(['10.1.2.1']);
     expect(addresses.take()).toBe('10.1.2.2');
     addresses.leave('10.1.2.2');
-    // What is known of others may be old.
+    // The knowledge about others may be old.
     expect([addresses.take(), addresses.take()].sort()).toEqual(['10.1.2.1', '10.1.2.2']);
     expect(() => addresses.take()).toThrow('no room');
     for (const address of ['10.1.2.1', '10.1.2.2']) addresses.leave(address);

@@ -76,7 +76,7 @@ describe.skipIf(skip !== undefined)('two drivers on one project of a cluster', (
     expect(await second.adopt('nobody')).toBeUndefined();
     const taken = (await second.adopt('moving'))!;
     expect(await new DaemonClient(taken).output('cat note')).toBe('kept');
-    // What the first one believed it had is another's now.
+    // The instance that the first one believed it had belongs to another one now.
     await made.destroy();
     expect(await new DaemonClient(taken).output('cat note')).toBe('kept');
     await first.reap({ instanceIds: [], checkpointIds: [] });

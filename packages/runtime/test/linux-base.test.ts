@@ -14,7 +14,7 @@ const skip =
   (built?.upToDate === true ? undefined : 'the template base is not built (scripts/prepare-host.sh --base)');
 if (skip !== undefined) console.warn(`Tests of the template base are skipped: ${skip}`);
 
-/** What a shell and the daemon need. Its files have another name instead of a copy. */
+/** The files that a shell and the daemon need. They get another name instead of a copy. */
 const SMALL_COPY = `mkdir -p "$2/usr/lib"; cd "$1"
 cp -al -t "$2" bin sbin lib lib64 etc home root tmp run .sbx dev proc sys
 cp -al -t "$2/usr" usr/bin usr/sbin usr/lib64

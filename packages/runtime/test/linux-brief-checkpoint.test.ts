@@ -56,7 +56,7 @@ describe.skipIf(skip !== undefined)('a checkpoint for copies at once', () => {
   it('goes to the store where memory has no room, or turns out to have none', async () => {
     const { instance, client } = await bench.create();
     const size = async (of: string) => {
-      // What an earlier test had there is removed in the background, and has no room in less.
+      // The images of an earlier test are removed in the background, and there is no room while they remain.
       await eventually('the memory to be free', () => inMemory().length === 0);
       const enter = `--mount=/proc/${keeper().pid}/ns/mnt`;
       const { exitCode } = await runProgram('nsenter', [enter, 'mount', '-o', `remount,size=${of}`, IMAGES]);

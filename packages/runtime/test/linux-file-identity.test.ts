@@ -71,7 +71,7 @@ for n in range(1000):
   time.sleep(0.1)
 `;
 
-/** What the program says that goes on in a copy of its sandbox. */
+/** The output of a program that continues in a copy of its sandbox. */
 async function toldByCopy(client: DaemonClient, copy: () => Promise<DaemonClient>): Promise<string> {
   const told = async (of: DaemonClient) => (await of.run('cat /tmp/told')).stdout;
   const before = await told(client);
@@ -108,14 +108,14 @@ describe.skipIf(skip !== undefined).each<{ base: BaseRoot; absent: boolean }>([
   const stacks = [
     { title: 'without layers', make: () => bench.create() },
     { title: 'with layers', make: onLayers },
-    // What is written without layers lies on one file system alone there, and the base on another.
+    // Files written without layers lie on one file system alone there, and the base on another.
   ].slice(base === 'debian' ? 1 : 0);
 
   it.skipIf(absent).each(stacks)('$title have numbers of their own', async ({ make }) => {
     const { client } = await make();
     await client.run(`${write('/opt/mine')}; ${write('/usr/mine')}`, 'root');
     expect((await client.run(TWINS, 'root')).stdout).toBe('');
-    // What tools make of numbers that are equal: they refuse to copy a file to itself.
+    // Tools refuse to copy a file to itself when the numbers are equal.
     const copy = `for i in $(seq 1 10 ${FILES}); do cp /opt/mine/$i /etc/debian_version && mv /opt/mine/$i /etc/profile || exit; done`;
     expect((await client.run(copy, 'root')).stderr).toBe('');
     expect((await client.run('test -e /opt/first/7')).exitCode).toBe(1);

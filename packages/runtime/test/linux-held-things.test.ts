@@ -9,7 +9,7 @@ import { memorySkipReason } from './linux-host.js';
 const skip = memorySkipReason();
 const program = await readFile(new URL('fixtures/held-things.py', import.meta.url), 'utf8');
 
-/** What no sandbox with such a program can be stored with, and what its user reads. Everything else that a program may hold goes on. */
+/** The programs with which no sandbox can be stored, and the message to its user. Everything else that a program may have open continues. */
 const REFUSED: Record<string, RegExp> = {
   'inotify-deleted': /"python3" \(process \d+\) watches \(inotify\) a file that was deleted/,
   'inotify-rotated': /"python3" \(process \d+\) watches \(inotify\) a file that was deleted/,
@@ -26,7 +26,7 @@ const REFUSED: Record<string, RegExp> = {
   'unix-linked': /"python3" \(process \d+\) has a Unix socket whose file was renamed or linked/,
   'unix-renamed': /"python3" \(process \d+\) has a Unix socket whose file was renamed or linked/,
 };
-/** What the filter and the capabilities of a sandbox refuse at the call. */
+/** The calls that the filter and the capabilities of a sandbox refuse. */
 const NOT_GIVEN: Record<string, string> = {
   'multipath-tcp': 'Protocol not supported',
   packet: 'Address family not supported by protocol',

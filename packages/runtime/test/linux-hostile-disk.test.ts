@@ -16,7 +16,7 @@ const noMemory = memorySkipReason();
 const MIB = 2 ** 20;
 const HOST_MIB = 1_600;
 const RESERVE_MIB = 400;
-/** What a careful program does: write, and wait until it is on the disk. */
+/** A careful program writes, and waits until the data is on the disk. */
 const DURABLE_WRITE = 'dd if=/dev/urandom of=/tmp/mine bs=1M count=4 conv=fsync 2>&1 && echo durable';
 const FILL_DISK = 'i=0; while head -c 16M /dev/urandom > /tmp/fill$i; do i=$((i+1)); done; sync';
 
@@ -63,7 +63,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     const use = await bench.driver.storage!();
     expect(use.hostFreeBytes).toBeGreaterThan((RESERVE_MIB - 100) * MIB);
     // Nothing new is begun, and the message says why.
-    // What was in memory when the disk was full takes its room a moment later, so there may be some to fill again.
+    // Data that was in memory when the disk was full takes its room a moment later, so there may be some to fill again.
     await eventually(
       'creates to be refused',
       async () => {
@@ -77,7 +77,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
       },
       90_000,
     );
-    // What is given back is room again.
+    // Freed space can be written again.
     await client.output('rm -f /tmp/fill*; sync');
     await eventually(
       'there to be room again',

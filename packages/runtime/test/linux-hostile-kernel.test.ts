@@ -16,7 +16,7 @@ const HOSTILE_CALLS = readFileSync(
 const each = (names: string, outcome: string) =>
   Object.fromEntries(names.split(/,\s*/).map((name) => [name, outcome]));
 
-/** What every call must give, to root as to anybody. */
+/** The result of every call, for root as for any user. */
 const EXPECTED: Record<string, string> = {
   ...each(
     'acct, add_key, bpf, fsopen, init_module, finit_module, keyctl, kexec_load, lookup_dcookie, mbind, mount, mount_setattr',
@@ -118,7 +118,7 @@ describe.skipIf(skip !== undefined)("a hostile program and the host's kernel", (
       'ls -l /proc/$pid/fd',
     ];
     for (const look of looks) {
-      // What the daemon has just forked to become a program of the user's counts as root's until then.
+      // A process that the daemon has just forked for a user's program counts as root's until then.
       const each = await client.output(
         `for pid in $(pgrep -u 0 -x envd); do
           said=$(${look} 2>&1)

@@ -15,7 +15,7 @@ import { memorySkipReason } from './linux-host.js';
 
 const skip = memorySkipReason();
 
-/** What CRIU refuses or would hang on, as far as a sandbox lets a program get it. */
+/** The things that CRIU refuses or would hang on, as far as a sandbox lets a program make them. */
 const UNDUMPABLE = [
   {
     title: 'a stopped program',
@@ -43,7 +43,7 @@ function startsPrograms(each: number, between: number): string {
   return `echo $$ > /tmp/pid; exec perl -e '$| = 1; open(F, ">/tmp/up"); for (;;) { my $p = syscall(${call}, 0x4011, 0, 0, 0, 0); if ($p == 0) { select(undef, undef, undef, ${each}); exec "true" } waitpid($p, 0); print F "x"; select(undef, undef, undef, ${between}) }'`;
 }
 
-/** What the filter of a sandbox refuses, made outside. Each says when it is ready. */
+/** The things that the filter of a sandbox refuses, made outside. Each reports when it is ready. */
 const FOREIGN = [
   {
     title: 'a user namespace of its own',

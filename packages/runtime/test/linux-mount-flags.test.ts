@@ -13,7 +13,7 @@ const skip = memorySkipReason();
 const stockMounts = fileURLToPath(new URL('../../../scripts/stock-mounts.sh', import.meta.url));
 
 /**
- * What more is done to the mounts: shell commands, DATA is the data directory. It holds no store of its own, which would be a mount
+ * The extra changes to the mounts: shell commands, DATA is the data directory. It contains no store of its own, which would be a mount
  * with the driver's flags.
  */
 const HOSTS = [

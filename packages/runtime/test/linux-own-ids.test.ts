@@ -60,7 +60,7 @@ while len(held) < 64:
     if segment < 0 or libc.shmctl(segment, 11, None) != 0: break
     held.append(1)`,
 };
-/** What root takes as so many of its users, one after another: the kernel counts for each by itself. */
+/** The resources that root takes as so many of its users, one after another: the kernel counts for each by itself. */
 const USERS: Record<string, number> = { 'message queues': 40, 'locked shared memory': 40 };
 const greedy = (what: string) => `
 import ctypes, fcntl, os, signal, time
@@ -78,7 +78,7 @@ if os.getuid() == 0:
 open("/tmp/greed", "w").write(str(sum(map(len, taken))))
 time.sleep(1000)`;
 
-/** Whether one more of each can be had. */
+/** Tries to get one more of each. */
 const ONE_MORE = `
 import ctypes, fcntl, os, signal
 queue = b"/one-more-%d" % os.getpid()
@@ -118,7 +118,7 @@ describe.skipIf(skip !== undefined)('an instance with host ids of its own', () =
       expect(statSync(`/proc/${entry.pid}`).uid).toBe(entry.firstId);
     }
     expect(Math.abs(first.firstId! - second.firstId!)).toBeGreaterThanOrEqual(65_536);
-    // What only root of the host may read stays closed even where nothing hides it.
+    // A file that only root of the host may read stays closed even where nothing hides it.
     for (const file of [
       'kpagecount',
       'kpageflags',
@@ -205,7 +205,7 @@ describe.skipIf(skip !== undefined)('an instance with host ids of its own', () =
     const { id } = await bench.driver.layers.importTar(
       tarOfEntries([
         { name: 'opt/far', content: 'far', uid: 70_000, mode: 0o4755 },
-        // What the driver itself writes into a running sandbox has this number for a moment.
+        // A file that the driver itself writes into a running sandbox has this number for a moment.
         { name: 'opt/hosts', content: 'hosts', uid: 0xfffffff0, mode: 0o4755 },
       ]),
     );

@@ -11,7 +11,7 @@ import { memorySkipReason } from './linux-host.js';
 const skip = memorySkipReason();
 
 const LIMITS = { cpuCount: 1, memoryMiB: 300, pids: 200, diskMiB: 256 };
-/** What a program may do, as the kernel sees it. */
+/** The rights of a program, as the kernel sees them. */
 // Ids of the host differ: each instance has its own.
 const RESTRICTIONS = `
 grep -E '^(Cap|NoNewPrivs|Seccomp|Groups|Uid)' /proc/self/status

@@ -197,7 +197,7 @@ describe.skipIf(skip !== undefined || !heavy)('stored objects on their way to an
     await Promise.all([take(checkpoint, bytes), take(checkpoint, bytes), take(checkpoint, bytes)]);
     expect(drafts()).toEqual([]);
     expect(await target.driver.listCheckpoints()).toMatchObject([{ id: checkpoint.id, memory }]);
-    // What it was made of is gone: the copy stands by itself.
+    // The original is deleted: the copy does not depend on it.
     await source.driver.deleteCheckpoint(checkpoint.id);
     for (let copy = 0; copy < 2; copy += 1) {
       const { instance, client } = await target.restore(checkpoint.id, memory);

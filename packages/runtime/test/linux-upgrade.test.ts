@@ -44,7 +44,7 @@ describe.skipIf(skip !== undefined).each(roots)(
     async function upgrade(): Promise<void> {
       const entry = join(home, 'envd');
       await cp(envdProgram.entry, entry);
-      // What follows a program in its file is not read.
+      // Text after a program in its file is not read.
       await appendFile(entry, 'a later version');
       daemon = { entry };
       await bench.reopen();

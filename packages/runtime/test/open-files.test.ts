@@ -25,7 +25,7 @@ function process(pid: number, mappings: string[], open: string[] = []): void {
 const rangeOf = (index: number) => `${(0x7f00 + index).toString(16)}-${(0x7f01 + index).toString(16)}`;
 const named = (path: string) => `00:1c 1234                       ${path}`;
 
-/** How often others get a turn while something is done. */
+/** Counts the turns that others get while something is done. */
 async function turnsDuring(task: () => Promise<unknown>): Promise<number> {
   let turns = 0;
   let going = true;

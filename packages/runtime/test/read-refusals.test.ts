@@ -10,7 +10,7 @@ import { runProgram } from '../src/shared/run-program.js';
 const folder = mkdtempSync(join(tmpdir(), 'svc-refusals-'));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** What a script's output may be. */
+/** The most output of a script. */
 const OUTPUT_LIMIT = 256 * 1024;
 const LINKS = 4096;
 

@@ -29,7 +29,7 @@ import { tarOf } from '../src/testing/tar.js';
 import { envdProgram } from './envd-program.js';
 import { TOKEN } from './serve-for-test.js';
 
-/** What tests send calls with that no server makes. */
+/** The client for calls that no server makes. */
 type Client = Parameters<Parameters<RemoteCalls['run']>[0]>[0];
 
 const spec = { layers: [], limits: {}, network: { egress: 'internet' as const }, mounts: [], labels: {} };

@@ -1,6 +1,6 @@
 import { beforeEach } from 'vitest';
 
-// What the host said, which a driver's error keeps from users: without it nobody can tell why a test failed elsewhere.
+// Prints the detail of a driver's error, which is kept from users: without it nobody can tell why a test failed on another machine.
 beforeEach(({ onTestFailed }) => {
   onTestFailed(({ task }) => {
     for (const error of task.result?.errors ?? []) {

@@ -21,7 +21,7 @@ describe('a stream that is read until a signal aborts', () => {
     const { signal } = new AbortController();
     const reading = untilAborted(pieces(), signal);
     for (let count = 0; count < PIECES; count += 1) await reading.next();
-    // What a WeakRef gave stays until the turn is over.
+    // The referent of a WeakRef stays until the turn is over.
     await turn();
     collect();
     const kept = seen.filter((piece) => piece.deref() !== undefined).length;

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
 
-/** What stands in every file beside the volume. */
+/** The content of every file beside the volume. */
 export const SECRET = 'not yours';
 
 /** The directory of the volume of the test that runs. */

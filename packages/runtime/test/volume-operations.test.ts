@@ -26,7 +26,7 @@ async function get(at: string): Promise<string> {
   return text((await openFile(root, at)).content);
 }
 
-/** What the caller would be told. */
+/** The code that the caller would get. */
 async function codeOf(operation: Promise<unknown>): Promise<string> {
   try {
     await operation;

@@ -126,7 +126,7 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
     expect(owner('a/b/file')).toEqual([0, 0, 0o644]);
     expect(owner('a/owned')).toEqual([1000, 4_000_000_000, 0o2750]);
     expect(owner('dir')).toEqual([1234, 5678, 0o755]);
-    // Whoever has it, and however it is closed.
+    // The mode holds for every owner.
     chmodSync(join(volumes, 'mine/dir'), 0);
     await content.write('/dir/file', Readable.from(['deep']), {});
     expect(await text((await content.read('/dir/file')).content)).toBe('deep');
@@ -163,7 +163,7 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
   });
 
   it('works on for others whatever tree a program builds, and leaves nothing of it behind', async () => {
-    // What root in a sandbox can make, and device nodes, which it cannot.
+    // The kinds of files that root in a sandbox can make, and device nodes, which it cannot.
     const hostile = `chdir $ARGV[0] or die;
 mkdir "names"; for (0..20) { open my $h, ">", "names/" . ("\\xff" x 250) . $_ or die "$!" }
 mkdir "names/\\xfe"; open my $in, ">", "names/\\xfe/in"; open my $text, ">", "names/text";

@@ -18,7 +18,7 @@ backup_stage() { # RUN
       copy=$(backup_copy_of "$folder" "$id" "$1")
       [ -d "$copy" ] || backup_copy "$folder" "$path" "$copy" || {
         backup_remove "$copy"
-        # What was deleted meanwhile is nobody's.
+        # An entry that was deleted meanwhile is not packed.
         [ ! -d "$path" ] || return 1
         continue
       }

@@ -1,5 +1,5 @@
 # shellcheck shell=dash
-# What sandboxes with gVisor's kernel need beside those of the host's.
+# Functions for sandboxes with gVisor's kernel, in addition to those for the host's kernel.
 
 # gVisor covers an empty /tmp with memory of its own, which would take files in it out of disk limits and snapshots. The
 # directory that every desktop has there keeps it from that. Nothing runs in there yet; a link is left as it is.

@@ -1,5 +1,5 @@
 # shellcheck shell=dash
-# What is mounted for an instance, in memory of the namespace: nothing that is removed by path lies below or above.
+# Mounts of an instance live in memory of the namespace: nothing that is removed by path lies below or above them.
 
 # Mounts everything with ids of its own; variables as in instance_boot.
 mounts_own() { # COUNT SOURCE ...
@@ -17,7 +17,7 @@ mounts_leave() { # DIRECTORY of an instance's mounts; fine when there are none
   rmdir "$1"
 }
 
-# Whether file systems can be mounted with ids of their own, by trying.
+# Tries to mount a file system with ids of its own.
 mounts_try_own() {
   here=i/.try
   AT=/run/instances/.try

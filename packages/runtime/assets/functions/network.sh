@@ -178,7 +178,7 @@ network_forward_none() {
     }' | ip netns exec gw nft -f -
 }
 
-# What was forwarded. Answers: opened_LEASE, sent_LEASE, received_LEASE=ADDRESS/PORT:PACKETS:BYTES ... and
+# Prints the forwarded traffic. Answers: opened_LEASE, sent_LEASE, received_LEASE=ADDRESS/PORT:PACKETS:BYTES ... and
 # others_LEASE=DIRECTION:PACKETS:BYTES ...
 network_forwarded() { # LEASE ...
   ip netns exec gw nft list sets | tr , '\n' | awk -v "leases=$*" '
@@ -196,7 +196,7 @@ network_forwarded() { # LEASE ...
     END { print "" }'
 }
 
-# How many packets were refused, by reason and veth pair. Answers: REASON=LEASE:PACKETS ... for each set of counters.
+# Prints the number of refused packets by reason and veth pair. Answers: REASON=LEASE:PACKETS ... for each set of counters.
 network_refusals() {
   ip netns exec gw nft list sets | tr , '\n' | awk '
     $1 == "set" { counted = sub("^refused_", "", $2); if (counted) printf "%s%s=", between, $2; between = "\n" }
@@ -207,7 +207,7 @@ network_refusals() {
     END { print "" }'
 }
 
-# What left to the outside, by addresses of instances. Answers: sent=ADDRESS:BYTES ...
+# Prints the bytes that left to the outside, by address of the instance. Answers: sent=ADDRESS:BYTES ...
 network_sent() {
   ip netns exec gw nft list set inet sandboxes sent | tr , '\n' | awk '
     BEGIN { printf "sent=" }

@@ -61,7 +61,7 @@ store_mount() {
   answer fsid "$(btrfs filesystem show "$STORE" 2>/dev/null | sed -n 's/.*uuid: //p' | head -n 1)"
 }
 
-# Whether the store's directory is on the file system of something that overlays have below: files of both could then have the
+# Succeeds if the store's directory is on the file system of a lower layer of overlays: files of both could then have the
 # same device and inode number in a sandbox.
 store_is_below() (
   own=$(findmnt -n -o MAJ:MIN -T "$STORE")
@@ -86,7 +86,7 @@ store_mount_image() { # sets kind; fails when there was an image already, which 
       mkfs.btrfs -q -f -m single -d single "$IMAGE.new" >/dev/null &&
       mv "$IMAGE.new" "$IMAGE"
   fi
-  # What is deleted is freed after a commit, which btrfs makes every half minute by itself.
+  # btrfs frees deleted data after a commit, and commits every half minute by itself.
   if error=$(mount -t btrfs -o loop,noatime,nosuid,nodev,discard=async,commit=5 "$IMAGE" "$STORE" 2>&1); then
     kind=image
   elif [ -z "$made" ]; then

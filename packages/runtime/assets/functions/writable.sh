@@ -18,7 +18,7 @@ writable_begin() { # TARGET EMPTY: without files. EMPTY: one to copy; nothing th
   fi
 }
 
-# What overlays keep beside a writable part is of use to that part alone, and not to a copy of it.
+# Files that overlays keep beside a writable part are of use to that part alone, and not to a copy of it.
 writable_forget() { # DIRECTORY
   for kept in "$1"/w/* "$1"/uw/*; do
     [ -e "$kept" ] || continue

@@ -12,7 +12,7 @@ directories=$(found)
 [ -n "$directories" ] || exit 0
 tries=0
 while :; do
-  # What is frozen on cgroup v1 cannot be killed.
+  # A frozen process on cgroup v1 cannot be killed.
   # shellcheck disable=SC2086 # One word for each directory.
   find $directories -name freezer.state -not -path "*/$mark" 2>/dev/null | while read -r file; do
     echo THAWED >"$file" 2>/dev/null || true

@@ -1,4 +1,4 @@
-/** How much an archive may hold. A hostile one is refused at the first header that goes beyond. */
+/** The most that an archive may contain. A hostile one is refused at the first header that exceeds it. */
 export interface ArchiveLimits {
   /** Entries of every kind. Default 1,000,000. */
   maxEntries: number;

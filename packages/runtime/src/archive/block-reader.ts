@@ -14,7 +14,7 @@ export class BlockReader {
     this.#maxBytes = maxBytes;
   }
 
-  /** Whether there was nothing in it so far. */
+  /** True if nothing has been read so far. */
   get empty(): boolean {
     return this.#bytes === 0;
   }

@@ -9,13 +9,13 @@ const LINKS_AND_DIRECTORIES = new Set(['1', '2', '5']);
 /** Character and block devices, pipes: an image never needs them, its sandbox has its own. */
 const SPECIAL = new Set(['3', '4', '6']);
 const END = Buffer.alloc(2 * BLOCK_BYTES);
-/** What is passed on at once, at least. */
+/** The least number of bytes that is passed on at once. */
 const PIECE_BYTES = 65_536;
 
 export interface GuardOptions {
   /** Default {@link DEFAULT_ARCHIVE_LIMITS}, each. */
   limits?: Partial<ArchiveLimits> | undefined;
-  /** What becomes of devices and pipes. Default `leave-out`. */
+  /** The treatment of devices and pipes. Default `leave-out`. */
   special?: 'leave-out' | 'refuse';
 }
 
@@ -55,7 +55,7 @@ export async function* guardTar(
     }
     out.push(END);
     yield out.take();
-    // What follows the end means nothing, but its sender waits until it is read.
+    // Bytes after the end are ignored, but their sender waits until they are read.
     await reader.drain();
   } finally {
     await reader.close();

@@ -2,7 +2,7 @@ import { ArchiveError } from './archive-limits.js';
 
 export const BLOCK_BYTES = 512;
 
-/** What a block of 512 bytes says of the entry that it begins. */
+/** The fields of a block of 512 bytes that begins an entry. */
 export interface TarHeader {
   /** Type flag; a NUL byte counts as `0`, a regular file. */
   type: string;

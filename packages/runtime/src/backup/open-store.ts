@@ -20,7 +20,7 @@ export interface OpenedStore {
   close(): Promise<void>;
 }
 
-/** Whether a driver, or sandboxes after it, have the store of a data directory mounted. */
+/** Returns true if a driver, or sandboxes after it, have the store of a data directory mounted. */
 export function driverIsUp(dataDir: string): boolean {
   return NamespaceKeeper.find(pathsOf(dataDir)) !== undefined;
 }
@@ -64,7 +64,7 @@ async function usingKeeper(
   };
 }
 
-/** What the driver decided when it made the store. */
+/** Reads the kind of store that the driver decided on when it made the store. */
 const KIND = `answer_kind() {
   if [ -e "$STORE/.plain" ] || [ "$(stat -f -c %T "$STORE")" != btrfs ]; then answer STORE_KIND plain
   else answer STORE_KIND btrfs

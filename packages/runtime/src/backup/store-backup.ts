@@ -16,14 +16,14 @@ export interface StoreBackupOptions extends BaseOptions {
   dataDir: string;
 }
 
-/** What a backup reads of the storage of a `linux` driver, which may be running meanwhile. */
+/** The parts of a `linux` driver's storage that a backup reads. The driver may be running meanwhile. */
 export interface StoreBackup {
   /**
    * Takes hold of what is there now and was not yet: what is deleted later is packed all the same. Layers, checkpoints, and
    * volumes as they are at this moment.
    */
   stage(): Promise<void>;
-  /** What it has hold of, and what that stands on: daemons, and bases unless those are left out. */
+  /** The entries that are leased, and those they are based on: daemons, and bases unless those are left out. */
   entries(options: { bases: boolean }): StoreEntry[];
   /** Names of bases that its entries stand on and that are not on this machine. */
   missingBases(): string[];
@@ -95,7 +95,7 @@ export async function openStoreBackup(options: StoreBackupOptions): Promise<Stor
   };
 }
 
-/** What of an entry is packed; the empty part beside a layer is made anew from it. */
+/** The parts of an entry that are packed; the empty part beside a layer is made anew from it. */
 const PARTS = {
   layer: ['layer.json', 'root'],
   checkpoint: ['record.json', 'img', 'sv'],

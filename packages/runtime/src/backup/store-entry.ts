@@ -1,7 +1,7 @@
 import { objectKinds } from '../contract/transfers.js';
 import { isObjectId } from '../transfer/object-id.js';
 
-/** What a backup holds of a driver's storage, in the order in which it is unpacked: what stands on others comes after them. */
+/** The kinds of entries in a backup of a driver's storage, in the order of unpacking: an entry comes after those that it is based on. */
 export const entryKinds = [...objectKinds, 'volume'] as const;
 
 export type StoreEntryKind = (typeof entryKinds)[number];
@@ -15,7 +15,7 @@ export interface StoreEntry {
 
 const VOLUME_ID = /^[a-z0-9-]{1,64}$/;
 
-/** Whether it can be one: what is read from an archive becomes part of paths. */
+/** True if it can be an entry. The id is read from an archive and becomes part of a path. */
 export function isStoreEntry(entry: { kind: string; id: string }): entry is StoreEntry {
   const kind = entryKinds.find((each) => each === entry.kind);
   if (kind === undefined) return false;

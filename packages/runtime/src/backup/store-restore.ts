@@ -25,7 +25,7 @@ export interface StoreRestoreOptions extends BaseOptions {
 export interface StoreRestore {
   /** Unpacks an entry. Those that others stand on come first: in the order of `entryKinds`. */
   unpack(entry: StoreEntry, tar: Readable): Promise<void>;
-  /** Whether an entry is on this machine already: a base, which this data directory uses from now on too. */
+  /** True if an entry is on this machine already: a base, which this data directory uses from now on too. */
   adopt(entry: StoreEntry): boolean;
   /** Unmounts it. */
   close(): Promise<void>;
@@ -52,7 +52,7 @@ export async function openStoreRestore(options: StoreRestoreOptions): Promise<St
   const unpackInto = (path: string, tar: Readable) =>
     runUnpacking(store.keeper.enter(unpackCommand(join(paths.store, path))), tar);
   try {
-    // What instances stand on is of this machine, and numbered first.
+    // The root file systems that instances are based on belong to this machine, and are numbered first.
     for (const name of ['base_root_make', 'writable_of_skeleton']) await store.run({ name }, CALL_MS);
   } catch (error) {
     await store.close();

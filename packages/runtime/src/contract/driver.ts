@@ -40,14 +40,14 @@ export interface Layers {
   delete(id: string): Promise<void>;
 }
 
-/** How full the driver's storage is. Bytes. */
+/** The use of the driver's storage. Bytes. */
 export interface StorageUse {
   storeFreeBytes: number;
   storeUsedBytes: number;
   storeTotalBytes: number;
   /** On the file system of the data directory. */
   hostFreeBytes: number;
-  /** What the driver leaves free there. */
+  /** The space that the driver leaves free there. */
   reserveBytes: number;
 }
 
@@ -72,7 +72,7 @@ export interface ForwardedTraffic {
   bytesReceived: number;
 }
 
-/** What an instance sent to the outside without the egress process, since it was first counted. */
+/** The bytes that an instance sent to the outside without the egress process, since counting began. */
 export interface SentBytes {
   instanceId: string;
   /** With headers of packets. Answers to the host, such as those of the daemon, are not among them. */
@@ -93,23 +93,23 @@ export interface DriverEgress {
 export interface PoolRequest {
   /** Layers, limits and mounts decide what fits; labels do not, nor does the network where a driver can change it. */
   spec: InstanceSpec;
-  /** How many to keep booted and frozen, >= 0. */
+  /** The number of instances to keep booted and frozen, >= 0. */
   size: number;
 }
 
-/** How far the pool may go beyond what is requested. */
+/** The bounds within which the pool may grow beyond the requested sizes. */
 export interface PoolGrowth {
-  /** What all that waits in the pool may use together, MiB, as measured. */
+  /** The most memory that all pooled instances may use together, MiB, as measured. */
   memoryMiB: number;
 }
 
-/** What the pool holds. */
+/** The state of the pool. */
 export interface PoolState {
   /** Instances that wait. */
   waiting: number;
-  /** How many are to wait. */
+  /** The desired number of pooled instances. */
   wanted: number;
-  /** What those that wait use, as measured; 0 where nothing measures it. */
+  /** The memory that pooled instances use, as measured; 0 where nothing measures it. */
   memoryBytes: number;
   /** Requests that found one that fits, and that found none, since the driver was opened. */
   hits: number;
@@ -117,8 +117,8 @@ export interface PoolState {
 }
 
 /**
- * What a driver offers whose instances run on a cluster that other servers reach with drivers of their own. One of them holds
- * an instance at a time; which one, is up to the servers: {@link Driver.adopt} takes it from whoever had it.
+ * The part of a driver whose instances run on a cluster that other servers reach with drivers of their own. One driver leases
+ * an instance at a time; the servers decide which one: {@link Driver.adopt} takes it from the former one.
  */
 export interface SharedInstances {
   /** Names the cluster, and what of it belongs to the service: equal for all drivers that reach the same instances. */
@@ -126,14 +126,14 @@ export interface SharedInstances {
   /** Names this driver among those on the cluster, however often it is opened. */
   readonly holder: string;
   /**
-   * Whether an instance is there and has not ended, whether a checkpoint is, and whether a volume is that every driver can work
+   * Returns true for an instance that exists and has not ended, a checkpoint that exists, and a volume that every driver can work
    * on and mount, whichever driver made them.
    * @throws {DriverError} `unreachable` while that cannot be told.
    */
   hasInstance(id: string): Promise<boolean>;
   hasCheckpoint(id: string): Promise<boolean>;
   hasVolume(id: string): Promise<boolean>;
-  /** Whether instances on these layers can be made by any driver of the cluster: also when whoever made the layers is gone. */
+  /** Returns true if any driver of the cluster can make instances on these layers, also when the driver that made the layers is unreachable. */
   hasLayers(ids: readonly string[]): Promise<boolean>;
   /**
    * Removes what another driver made and gave to nobody, such as its pool, volumes that it had still to delete, and images of layers
@@ -148,7 +148,7 @@ export interface SharedInstances {
 /** A driver on the same cluster whose server is lost. */
 export interface LostDriver {
   holder: string;
-  /** Whether it still is: asked again before each removal. */
+  /** Returns true if it still is: asked again before each removal. */
   isLost(): Promise<boolean>;
   /** Ids of layers that something stands on, or may start from. */
   usedLayers(): Promise<ReadonlySet<string>>;
@@ -165,7 +165,7 @@ export interface LostDriver {
 export interface Driver {
   readonly name: string;
   readonly capabilities: Capabilities;
-  /** What an operator should know: which tools are used, what is missing. One line. */
+  /** One line for the operator: which tools are used, what is missing. */
   readonly summary: string;
   /**
    * Makes an instance whose daemon answers `GET /health`. From the pool when one fits, else by booting one.
@@ -196,20 +196,20 @@ export interface Driver {
   readonly transfers?: Transfers | undefined;
   /** Undefined where the driver has no storage of its own. */
   storage?(): Promise<StorageUse>;
-  /** What keeps it from what it promised to instances that run, each in a sentence: for the operator to mend. Undefined: it cannot tell. */
+  /** The reasons why it cannot keep its guarantees to running instances, a sentence each, for the operator to repair. Undefined: unknown. */
   problems?(): string[];
   /**
-   * What the network refused of running instances, beside what the egress process denied. Counts begin anew when an instance
+   * The packets of running instances that the network refused, beside those that the egress process denied. Counts begin anew when an instance
    * or the network is made again. Undefined where nothing is counted.
    */
   refusedPackets?(): Promise<RefusedPackets[]>;
   /**
-   * What was forwarded by {@link Instance.setForwarded}. Counts of a place begin anew when nothing was sent there for long.
-   * Undefined where nothing is.
+   * The traffic that {@link Instance.setForwarded} forwarded. Counts of a destination begin anew when nothing was sent there for long.
+   * Undefined where nothing is counted.
    */
   forwardedTraffic?(): Promise<ForwardedTraffic[]>;
   /**
-   * What instances sent to the outside, but for what the egress process carried; of those that ended since the last call too,
+   * The bytes that instances sent to the outside, except through the egress process; of those that ended since the last call too,
    * once. Counts begin anew when the driver, an instance or the network is made again. Undefined where nothing is counted.
    */
   sentBytes?(): Promise<SentBytes[]>;
@@ -227,14 +227,14 @@ export interface Driver {
   close(options?: { destroyInstances?: boolean }): Promise<void>;
 }
 
-/** How to start the daemon inside an instance. */
+/** The start of the daemon inside an instance. */
 export interface DaemonProgram {
   /** Absolute path of the daemon: one program that needs no library. */
   entry: string;
 }
 
 /**
- * What the egress process is started from. It runs without any right, in a file system with nothing in it but Node and this
+ * The program of the egress process. It runs without any right, in a file system with nothing in it but Node and this
  * file, and gets listening sockets that it could not open itself, as words of its command line:
  *
  * - `--listen fd:3`: TCP, all connections of `governed` instances. Remote address: the instance; local address and port:
@@ -243,7 +243,7 @@ export interface DaemonProgram {
  * - `--control fd:6`: its control socket. Only root and who uses the driver gets there.
  * - `--allow-range CIDR`, any number: private ranges that are allowed all the same.
  *
- * What it prints goes to the driver's log, line by line. Its standard input ends with the driver; it is ended by SIGKILL.
+ * Its output goes to the driver's log, line by line. Its standard input ends with the driver; it is ended by SIGKILL.
  */
 export interface EgressProgram {
   /** Absolute path of the bundled program (one CommonJS file). */

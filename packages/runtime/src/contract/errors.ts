@@ -22,7 +22,7 @@ export type DriverErrorCode = (typeof DRIVER_ERROR_CODES)[number];
 
 const BRAND = Symbol.for('@svc/runtime/DriverError');
 
-/** What a driver throws. `message` is fit for an end user; host paths and details stand in `detail` for the operator's log. */
+/** The error that a driver throws. `message` is fit for an end user; host paths and details stand in `detail` for the operator's log. */
 export class DriverError extends Error {
   override readonly name = 'DriverError';
   readonly code: DriverErrorCode;
@@ -45,7 +45,7 @@ export class DriverError extends Error {
   }
 }
 
-/** What every call of a driver that was closed fails with. */
+/** The error of every call to a closed driver. */
 export function driverClosed(): DriverError {
   return new DriverError('closed', 'The driver is closed.');
 }

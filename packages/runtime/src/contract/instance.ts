@@ -42,12 +42,12 @@ export interface ForwardedDestinations {
   exceptPorts: number[];
 }
 
-/** What an instance is made of. */
+/** The specification that an instance is made from. */
 export interface InstanceSpec {
   /** Layers from the lowest up, ids from {@link Layers}. Empty: the driver's base. */
   layers: string[];
   limits: InstanceLimits;
-  /** What keeps it apart from the host's kernel. Absent: what the driver was opened with. A driver without tiers refuses any. */
+  /** The isolation level from the host's kernel. Absent: the one that the driver was opened with. A driver without tiers refuses any. */
   isolation?: Isolation;
   network: InstanceNetwork;
   mounts: InstanceMount[];
@@ -55,7 +55,7 @@ export interface InstanceSpec {
   labels: Record<string, string>;
 }
 
-/** What is known of an instance without talking to it. */
+/** The facts about an instance that are known without talking to it. */
 export interface InstanceRecord {
   id: string;
   state: 'running' | 'frozen' | 'dead';
@@ -97,17 +97,17 @@ export interface Checkpoint {
   memory: boolean;
   /** Bytes on disk, memory image and file system together; what is shared copy-on-write counts once. */
   sizeBytes: number;
-  /** How long the instance stood still, ms. */
+  /** The time for which the instance was frozen, ms. */
   frozenMs: number;
 }
 
-/** How a process that is not the driver's connects to the ports of an instance. */
+/** The way in which a process other than the driver's connects to the ports of an instance. */
 export interface InstanceReach {
   /** Where the daemon listens. */
   daemon: { host: string; port: number };
   /** Addresses to try for other ports, in this order. */
   hosts: string[];
-  /** Whether what listens on the loopback inside is reached through the daemon. */
+  /** True if ports on the loopback inside are reached through the daemon. */
   tunnel: boolean;
 }
 
@@ -126,7 +126,7 @@ export interface Instance {
    * or fork has another. An address is used again some time after its instance ended. Undefined: nobody sees one.
    */
   readonly address?: string | undefined;
-  /** What keeps it apart from its host. Undefined: the driver does not tell. */
+  /** The isolation level from its host. Undefined: the driver does not report it. */
   readonly isolation?: Apartness | undefined;
   /**
    * Changes what the running (or frozen) instance reaches, kept until the next change also by a driver that adopts it.

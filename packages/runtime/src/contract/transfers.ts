@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 
 /**
- * What a driver stores and a driver of another host can take over, in the order in which it is taken: what stands on others
- * comes after them. `agent`: the daemon whose code stored memory runs. `base`: a root file system that layers stand on.
+ * The kinds of objects that one driver stores and a driver of another host can take over, in the order of the transfer: an object comes
+ * after those that it is based on. `agent`: the daemon whose code stored memory runs. `base`: a root file system that layers stand on.
  */
 export const objectKinds = ['agent', 'base', 'layer', 'checkpoint'] as const;
 export type ObjectKind = (typeof objectKinds)[number];
@@ -13,29 +13,29 @@ export interface StoredObject {
   id: string;
 }
 
-/** What stored memory needs of the machine that it goes on on. */
+/** The properties of a machine that stored memory needs in order to resume there. */
 export interface Machine {
   /** As Node names it: `x64`, `arm64`. */
   arch: string;
   /** Release of the kernel, such as `6.1.0-18-amd64`. */
   kernel: string;
-  /** What the processor can do, as the kernel names it, sorted. */
+  /** The features of the processor, as the kernel names them, sorted. */
   cpuFeatures: string[];
 }
 
-/** What is known of a stored object without reading it. */
+/** The facts about a stored object that are known without reading it. */
 export interface ObjectDescription extends StoredObject {
   /** Bytes that it takes where it is. */
   sizeBytes: number;
-  /** What has to be there before it. */
+  /** The objects that must exist before it. */
   needs: StoredObject[];
-  /** Whether it holds memory, which only a machine like its own can go on with. */
+  /** True if it contains memory, which only a machine like its own can resume. */
   memory: boolean;
   machine: Machine;
 }
 
 export interface ExportOptions {
-  /** How many bytes of it the reader has already. Default 0. */
+  /** The number of bytes that the reader has already. Default 0. */
   offset?: number;
 }
 
@@ -50,7 +50,7 @@ export interface ImportObjectOptions {
 export interface Transfers {
   /** The machine of this driver. */
   readonly machine: Machine;
-  /** Whether an object is here, and stays until it is deleted. */
+  /** Returns true if an object is here, and stays until it is deleted. */
   has(object: StoredObject): Promise<boolean>;
   /** @throws {DriverError} `not_found`; `unsupported` for what cannot leave its host. */
   describe(object: StoredObject): Promise<ObjectDescription>;
@@ -64,9 +64,9 @@ export interface Transfers {
    * Takes over what another driver's {@link export} gave, from its beginning. All of it is hostile until its end showed that it comes
    * from a driver with the same key: an object that is cut short, changed, too large or that reaches anywhere leaves nothing behind. It appears when it is whole and
    * on disk. Does nothing for one that is there already.
-   * What is left of the archive is the caller's to end.
+   * The caller ends the rest of the archive.
    * @throws {DriverError} `invalid_archive`; `not_found` while something that it needs is not here; `unsupported` when this
-   * machine cannot go on with its memory; `storage_full`.
+   * machine cannot resume its memory; `storage_full`.
    */
   import(object: StoredObject, archive: Readable, options?: ImportObjectOptions): Promise<void>;
 }

@@ -17,7 +17,7 @@ export interface BuiltBase {
   sizeBytes: number;
   /** Seconds that building it took. */
   buildSeconds: number;
-  /** Whether it is of the recipe that this version of the package brings. */
+  /** True if it was built by the recipe of this version of the package. */
   upToDate: boolean;
 }
 
@@ -26,7 +26,7 @@ export interface BaseOptions {
   baseDirectory?: string | undefined;
 }
 
-/** What instances without layers stand on. Default `SVC_BASE_ROOT`, else `debian`. */
+/** The root file system of instances without layers. Default `SVC_BASE_ROOT`, else `debian`. */
 export function chosenBaseRoot(options: { baseRoot?: BaseRoot | undefined }): BaseRoot {
   return options.baseRoot ?? (process.env.SVC_BASE_ROOT === 'host' ? 'host' : 'debian');
 }
@@ -67,13 +67,13 @@ function readBase(directory: string, link: string, recipe: string): BuiltBase | 
   }
 }
 
-/** What building may take from the environment. */
+/** The environment variables that reach the build. */
 const PASSED_ON = ['SVC_DEBIAN_MIRROR', 'SVC_BASE_MIRROR', 'HOME', 'http_proxy', 'https_proxy', 'no_proxy'];
 
 /**
  * Builds the base where there is none of this package's recipe, as root, from the host's Debian mirror and the npm registry.
- * What stands on an older one keeps it.
- * @param options.log is told how it goes, a line each.
+ * Layers on an older one keep it.
+ * @param options.log receives the progress, a line each.
  * @throws {DriverError} `unsupported` when the host cannot, with the reason.
  */
 export async function buildBase(

@@ -15,7 +15,7 @@ export interface Finding {
     | 'gvisor'
     | 'ownIds'
     | 'comfort';
-  /** What was found or what lacks; one sentence. */
+  /** The fact that was found or is missing; one sentence. */
   message: string;
   /** The exact command that gets it, when there is one. */
   fix?: string;
@@ -23,12 +23,12 @@ export interface Finding {
   packages?: string[];
 }
 
-/** Whether the `linux` driver can run at all. */
+/** Returns true if the `linux` driver can run at all. */
 export function linuxDriverCanRun(findings: readonly Finding[]): boolean {
   return findings.every(({ ok, neededFor }) => ok || neededFor !== 'driver');
 }
 
-/** What keeps the `linux` driver from running, as sentences with the command that helps. */
+/** The reasons why the `linux` driver cannot run, as sentences with the command that helps. */
 export function lacking(findings: readonly Finding[]): string[] {
   return findings
     .filter(({ ok, neededFor }) => !ok && neededFor === 'driver')

@@ -34,17 +34,17 @@ export const PROGRAMS = [
 export const TESTED_RUNTIMES = ['runc', 'crun'] as const;
 export type ProgramName = (typeof PROGRAMS)[number];
 
-/** What was found on this host; input of the rules. */
+/** The facts found on this host; input of the rules. */
 export interface HostFacts {
   platform: NodeJS.Platform;
   root: boolean;
   programs: Partial<Record<ProgramName, string>>;
-  /** Whether mount, network, ipc, uts and pid namespaces can be made, by trying. */
+  /** Mount, network, ipc, uts and pid namespaces can be made, as tried. */
   namespaces: boolean;
   userNamespaces: boolean;
-  /** Whether an overlay with the options for checkpoints can be mounted, by trying. */
+  /** An overlay with the options for checkpoints can be mounted, as tried. */
   overlay: boolean;
-  /** Whether file systems can be mounted with ids of their own, by trying. */
+  /** File systems can be mounted with ids of their own, as tried. */
   ownIds: boolean;
   btrfs: boolean;
   cgroupControllers: string[];
@@ -56,15 +56,15 @@ export interface HostFacts {
   /** Version of the private CRIU. */
   criuVersion: string | undefined;
   criuDirectory: string;
-  /** What sandboxes are to be kept apart by. */
+  /** The desired isolation level of sandboxes. */
   isolation: Isolation;
   /** Version of the private gVisor runtime. */
   runscVersion: string | undefined;
   runscDirectory: string;
   freeDiskBytes: number | undefined;
-  /** What schedules disks by weight here; undefined: nothing does. */
+  /** The scheduler that shares disks by weight here; undefined: none. */
   ioWeights: 'bfq' | 'io.cost' | undefined;
-  /** What the template `base` stands on, and what was built for it. */
+  /** The root file system of the template `base`, and what was built for it. */
   baseRoot: BaseRoot;
   base: BuiltBase | undefined;
 }
@@ -74,13 +74,13 @@ export interface HostOptions {
   dataDir?: string;
   /** OCI runtime: a name or an absolute path. Default `runc`, or `crun` where only that one is. */
   ociRuntime?: string;
-  /** What the template `base` stands on. Default `SVC_BASE_ROOT`, else `debian`. */
+  /** The root file system of the template `base`. Default `SVC_BASE_ROOT`, else `debian`. */
   baseRoot?: BaseRoot | undefined;
   /** Directory of the bases. Default `SVC_BASE_DIR`, else `/var/lib/svc/base`. */
   baseDirectory?: string | undefined;
   /** Directory of the private CRIU. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
   criuDirectory?: string;
-  /** What sandboxes are to be kept apart by. Default `container`. */
+  /** The desired isolation level of sandboxes. Default `container`. */
   isolation?: Isolation;
   /** Directory of the private gVisor runtime. Default `SVC_RUNSC_DIR`, else `/var/lib/svc/runsc`. */
   runscDirectory?: string;
@@ -152,7 +152,7 @@ export function parseCgroupControllers(mountinfo: string, v2Controllers: string)
 }
 
 /**
- * What gives disks to cgroups by their weight.
+ * Returns the scheduler that gives disks to cgroups by their weight.
  * @param schedulers `/sys/block/NAME/queue/scheduler` of every disk; the one in brackets is in use.
  * @param cost `io.cost.qos` of cgroup v2
  */

@@ -9,7 +9,7 @@ export function hostNofileLimit(limits = readFileSync('/proc/self/limits', 'utf8
 }
 
 /**
- * What the kernel grants one user in all, and how much sandboxes need of it together. Their user namespaces are made by the
+ * The limits that the kernel sets for one user in all, and the need of all sandboxes together. Their user namespaces are made by the
  * host's root, so what is counted along namespaces counts for it too, whatever ids they have: where sandboxes could use
  * it up, nobody else had any. The memory behind it is bounded by each sandbox's own limit.
  */
@@ -30,8 +30,8 @@ const MESSAGE_QUEUE_BYTES = 102_400;
 const SANDBOXES = 1_024;
 
 /**
- * What the kernel counts along user namespaces up to the host's root: what all sandboxes together may have, and what one user
- * in a sandbox may.
+ * The limits that the kernel counts along user namespaces up to the host's root: for all sandboxes together, and for one user
+ * in a sandbox.
  * - Of queued signals the host keeps half for itself.
  * - Of message queues a sandbox has few, whatever its users do (see `ociConfig`), so there are enough for all.
  * - Processes have limits in cgroups, and this one would end them for all sandboxes at once.
@@ -63,7 +63,7 @@ export function sharedLimits(
   return found;
 }
 
-/** Whether the kernel lets root of a user namespace set how many message queues its IPC namespace may have (6.9 and later). */
+/** Returns true if the kernel lets root of a user namespace set the number of message queues of its IPC namespace (6.9 and later). */
 export function limitsQueues(kernel = release()): boolean {
   const [major = 0, minor = 0] = kernel.split('.').map((part) => Number.parseInt(part, 10));
   return major > 6 || (major === 6 && minor >= 9);
@@ -91,10 +91,10 @@ export interface HostLimit {
   name: string;
   /** 0 when it cannot be read. */
   value: number;
-  /** What the driver raises it to when it starts. */
+  /** The value that the driver raises it to at start. */
   atLeast: number;
   enough: boolean;
-  /** Whether this process may raise it. */
+  /** True if this process may raise it. */
   writable: boolean;
 }
 

@@ -48,7 +48,7 @@ export async function versionOfRunsc(directory: string): Promise<string | undefi
   return /^runsc version (\S+)/m.exec(stdout)?.[1];
 }
 
-/** Whether memory can be stored with a CRIU of this version. */
+/** Returns true if a CRIU of this version can store memory. */
 export function suffices(criuVersion: string | undefined): boolean {
   return criuVersion !== undefined && compareVersions(criuVersion, CRIU_MINIMUM) >= 0;
 }

@@ -6,7 +6,7 @@ import type { HostFacts } from './host-facts.js';
 import { judgeHost } from './judge-host.js';
 import { CRIU_MINIMUM, suffices } from './programs.js';
 
-/** What the `linux` driver works with. */
+/** The programs that the `linux` driver works with. */
 export interface Tools {
   /** Path of the OCI runtime, which also restores memory. */
   runtime: string;

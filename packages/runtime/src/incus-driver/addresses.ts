@@ -34,7 +34,7 @@ export class Addresses {
     this.#next = Math.floor(start * this.#count);
   }
 
-  /** Whether it is one of the range. What Incus tells may be anything: nothing else is ever connected to. */
+  /** Returns true for an address of the range. Incus may report any address: the driver connects to no other. */
   has(address: string): boolean {
     const number = parse(address);
     return number !== undefined && number >= this.#first && number < this.#first + this.#count;

@@ -1,9 +1,9 @@
 import type { Capabilities } from '../contract/capabilities.js';
 
 export interface IncusAbilities {
-  /** Whether the storage pool has quotas. */
+  /** The storage pool has quotas. */
   diskLimit: boolean;
-  /** Whether the operator says that every member has the fence. */
+  /** The operator says that every member has the fence. */
   fenced: boolean;
   /** Why volumes cannot be mounted. Undefined: they can. */
   mountProblem: string | undefined;

@@ -10,7 +10,7 @@ export interface IncusCheckpoint extends StoredCheckpoint {
   imageBytes: number;
 }
 
-/** What the data directory knows of checkpoints: while a machine is away, Incus gives no more than the names of what it has. */
+/** The data directory's records of checkpoints: while a machine is away, Incus gives only the names of its checkpoints. */
 export class CheckpointRecords {
   readonly #directory: string;
 

@@ -151,7 +151,7 @@ async function accessOf(options: IncusDriverOptions): Promise<IncusClientOptions
   };
 }
 
-/** What the options leave open, the project says. Makes the project where it is missing. */
+/** Reads the settings that the options leave open from the project. Makes the project where it is missing. */
 async function readSettings(options: IncusDriverOptions, client: IncusClient) {
   const path = `/projects/${encodeURIComponent(client.project)}`;
   let project = await client.find<{ config: Record<string, string> }>({ path });

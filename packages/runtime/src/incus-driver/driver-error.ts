@@ -6,19 +6,19 @@ const NO_ROOM =
   /no available cluster members|failed to find.*member|couldn't find a cluster member|no suitable cluster member/i;
 const GONE = /instance not found|instance is not running|is not running|isn't running/i;
 
-/** What Incus says when an instance of that name is there, on any member, or something is just being done with it. */
+/** The messages of Incus when an instance of that name exists on any member, or another operation on it is running. */
 const NAME_TAKEN =
   /creating instance record: .*(?:UNIQUE constraint failed|is busy running|already exists)/is;
 
-/** Whether an instance could not be made because somebody else has its name. Pure. */
+/** Returns true if an instance could not be made because its name is taken. Pure. */
 export function isNameTaken(error: unknown): boolean {
   return IncusError.is(error) && NAME_TAKEN.test(error.message);
 }
 
 /**
- * What an error of Incus means for the caller of the driver. What Incus said goes to the operator. Anything that is not of
- * Incus is passed through. Pure.
- * @param fallback for what says nothing more.
+ * Translates an error of Incus for the caller of the driver. The words of Incus go to the operator. Any other error
+ * is passed through. Pure.
+ * @param fallback the code for an error that says nothing more.
  */
 export function driverError(error: unknown, fallback: { code: DriverErrorCode; message: string }): unknown {
   if (!IncusError.is(error)) return error;

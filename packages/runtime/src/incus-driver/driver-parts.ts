@@ -9,7 +9,7 @@ import type { DialAddress } from './reach.js';
 import type { CustomVolumes } from './volumes/custom-volumes.js';
 import type { MemberClients } from './volumes/member-clients.js';
 
-/** What the driver is put together of. */
+/** The parts that the driver is put together from. */
 export interface IncusDriverParts {
   options: IncusDriverOptions;
   lock: DataDirLock;
@@ -23,13 +23,13 @@ export interface IncusDriverParts {
   clusterId: string;
   pool: string;
   parent: string;
-  /** Whether the operator says that every member has the fence. */
+  /** The operator says that every member has the fence. */
   fenced: boolean;
-  /** Whether the storage pool has quotas. */
+  /** The storage pool has quotas. */
   diskLimit: boolean;
   /** Command line of the first process of an instance. */
   command: readonly string[];
-  /** Whether a card that was plugged in can be set up inside. */
+  /** A card that was plugged in can be set up inside. */
   setsUpCards: boolean;
   /** Sets the host name inside. */
   renameCommand(name: string): readonly string[];

@@ -184,7 +184,7 @@ export class IncusCluster {
     );
   }
 
-  /** What a member has. Asked once. */
+  /** The resources of a member. Asked once. */
   resources(location: string): Promise<WireResources> {
     let asked = this.#resources.get(location);
     if (asked === undefined) {

@@ -32,7 +32,7 @@ import type { WireInstance } from './wire.js';
 /** A machine that is there takes a connection at once, even for a sandbox that is frozen. */
 const PROBE_MS = 10_000;
 
-/** Whether an instance is the one of an id, and has not ended. */
+/** Returns true if an instance has this id and has not ended. */
 function isLive({ status, config }: WireInstance, id: string): boolean {
   return config[keys.id] === id && config[keys.state] === 'live' && status !== 'Stopped';
 }
@@ -240,7 +240,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     await this.#parts.lock.release();
   }
 
-  /** How many sandboxes without network access run on each member. What is frozen sends nothing. */
+  /** The number of sandboxes without network access on each member. Frozen sandboxes send nothing and do not count. */
   #relyingOnFences(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const instance of this.#registry.items) {
@@ -266,7 +266,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     return instance;
   }
 
-  /** What is known of an instance that somebody has, and that can be reached. */
+  /** Reads the record of an instance that is leased and reachable. */
   #readHeld(found: WireInstance): IncusRecord | undefined {
     const record = readRecord(found);
     if (record?.state !== 'live') return undefined;

@@ -22,7 +22,7 @@ import { type DialAddress, dialIncusInstance } from './reach.js';
 import { countOf, readLayerIds } from './read-wire.js';
 import type { WireInstance, WireInstanceState, WireResources } from './wire.js';
 
-/** What is known of an instance. */
+/** The record of an instance. */
 export interface IncusRecord {
   /** In Incus. It stays when a pooled instance gets its id. */
   name: string;
@@ -35,9 +35,9 @@ export interface IncusRecord {
   limits: InstanceLimits;
   createdAtMs: number;
   address: string;
-  /** What its network card lets through; undefined: everything, as no fence knows it. */
+  /** The traffic that its network card lets through; undefined: everything, as the fence does not know it. */
   card: CardMode | undefined;
-  /** Whether that card was plugged in and has no address inside yet. */
+  /** True if that card was plugged in and has no address inside yet. */
   bare: boolean;
   /** Of the image that it was made of. */
   imageBytes: number;
@@ -45,12 +45,12 @@ export interface IncusRecord {
   location: string;
 }
 
-/** What an instance asks of its driver. */
+/** The services of the driver that an instance uses. */
 export interface IncusOwner {
   dial: DialAddress;
-  /** Whether the members may be relied upon to keep sandboxes from the network. */
+  /** The members can be relied on to keep sandboxes from the network. */
   fenced: boolean;
-  /** Whether a card that was plugged in can be set up inside. */
+  /** A card that was plugged in can be set up inside. */
   setsUpCards: boolean;
   /** Settles once the fence of a member is seen to hold. @throws {DriverError} `unsupported` */
   requireFence(location: string): Promise<void>;
@@ -280,7 +280,7 @@ export class IncusInstance implements RegisteredInstance {
   }
 }
 
-/** What Incus keeps of an instance. Undefined: it was not made to its end, or is none of ours. Pure. */
+/** Reads the data that Incus keeps about an instance. Undefined: it is incomplete, or not ours. Pure. */
 export function readRecord({ name, config, devices, location }: WireInstance): IncusRecord | undefined {
   const state = config[keys.state];
   const card = devices[CARD];

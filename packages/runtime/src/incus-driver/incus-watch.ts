@@ -13,7 +13,7 @@ const ENDS = new Set(['instance-stopped', 'instance-shutdown', 'instance-deleted
 export interface IncusWatchOptions {
   cluster: IncusCluster;
   instances(): Iterable<IncusInstance>;
-  /** Whether something takes connections at an address of a sandbox. Never rejects. */
+  /** Returns true if something accepts connections at an address of a sandbox. Never rejects. */
   answers(address: string): Promise<boolean>;
   /** Told all that is in the project, at every look. */
   onFound(found: readonly WireInstance[]): void;

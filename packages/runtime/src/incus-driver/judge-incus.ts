@@ -2,7 +2,7 @@ import type { Finding } from '../host/finding.js';
 import { FENCE_HELP } from './network/judge-fence.js';
 import type { WireMember } from './wire.js';
 
-/** What was found of an Incus server or cluster. */
+/** The facts found about an Incus server or cluster. */
 export interface IncusFacts {
   address: string;
   /** Why nothing useful answers there. Everything else is unknown then. */
@@ -17,7 +17,7 @@ export interface IncusFacts {
   pool?: string | undefined;
   parent?: string | undefined;
   range?: string | undefined;
-  /** Whether the members are said to have the fence. */
+  /** The operator says that the members have the fence. */
   fenced?: boolean | undefined;
   /** Name of the template base that is built on this machine. */
   base?: string | undefined;

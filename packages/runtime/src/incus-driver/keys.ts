@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { requireVolumeId } from '../shared/instance-id.js';
 
-/** What the driver writes on everything of its own in Incus, below `user.`. */
+/** The keys that the driver writes on all of its objects in Incus, below `user.`. */
 export const keys = {
   /** Random name of the data directory whose driver holds it, or made it. */
   owner: 'user.svc.owner',
@@ -56,7 +56,7 @@ export function checkpointName(id: string): string {
   return `c${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
 }
 
-/** Whether an instance belongs to a data directory. False while its member is away, as only its name is known then. Pure. */
+/** Returns true if an instance belongs to a data directory. False while its member is away, as only its name is known then. Pure. */
 export function isOf(owner: string, { config }: { config: Record<string, string> }): boolean {
   return config[keys.owner] === owner;
 }

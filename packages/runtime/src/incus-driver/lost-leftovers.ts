@@ -37,7 +37,7 @@ export async function removeOfLost(options: LostOptions): Promise<string[]> {
   return removed;
 }
 
-/** What of them has changed since they were listed, such as when one is given to somebody after all, stays. */
+/** An instance that changed since it was listed, such as one that was acquired after all, stays. */
 async function removeInstances({ cluster, lost, onFailure }: LostOptions): Promise<string[]> {
   const removed: string[] = [];
   for (const { name, config } of await cluster.listOf(lost.holder)) {

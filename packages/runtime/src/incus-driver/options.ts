@@ -21,8 +21,8 @@ export interface IncusDriverOptions extends DriverOptions {
   /** Socket through which that network is reached where this machine is not in it. Default: the project's `user.svc.gateway`. */
   gateway?: string | undefined;
   /**
-   * Whether every member has the fence (`fence.nft` in `assets/incus`), which keeps sandboxes from the network. It is tried from inside
-   * before it is relied upon. Default: whether the project's `user.svc.fence` is `true`.
+   * True if every member has the fence (`fence.nft` in `assets/incus`), which keeps sandboxes from the network. The driver tries it from inside
+   * before it relies on it. Default: true if the project's `user.svc.fence` is `true`.
    */
   fence?: boolean | undefined;
   /** Name servers inside sandboxes. Default 1.1.1.1 and 8.8.8.8. */

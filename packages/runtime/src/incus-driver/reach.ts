@@ -51,7 +51,7 @@ async function dialGateway(
   });
   try {
     const { status, rest } = await requestTunnel(socket, `${host}:${port}`, signal);
-    // What the gateway says of its own attempt: 502, refused; 504, not there.
+    // The gateway reports its own attempt: 502, refused; 504, not there.
     if (status === 502)
       throw new DriverError('port_closed', `Nothing listens on port ${port} inside the sandbox.`);
     if (status !== 200) throw gone();

@@ -13,8 +13,8 @@ import type {
 } from './wire.js';
 
 /*
- * What Incus answered, in the shapes that the driver works with: a member may be broken, or somebody else's by now. Each is
- * pure and throws an `IncusError` that says what is no such thing. Values that only inform are replaced by empty ones.
+ * Readers of Incus's answers, into the shapes that the driver works with: a member may be broken or taken over. Each is
+ * pure and throws an `IncusError` that names the wrong part. Values that only inform are replaced by empty ones.
  */
 
 type Fields = Record<string, unknown>;
@@ -153,7 +153,7 @@ export function readImages(value: unknown): WireImage[] {
   });
 }
 
-/** What an operation tells that has made an image. */
+/** Reads the result of an operation that made an image. */
 export function readMadeImage(value: unknown): Pick<WireImage, 'fingerprint' | 'size'> {
   const { fingerprint, size } = fieldsOf(value, 'image');
   if (typeof fingerprint !== 'string' || !FINGERPRINT.test(fingerprint)) throw unexpected('image');

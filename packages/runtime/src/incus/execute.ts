@@ -7,7 +7,7 @@ import { binaryHeader, CLOSE_FRAME, FrameReader, pongFrame } from './web-socket-
 /** Without an answer for so long nothing connects any more, ms. */
 const OPEN_MS = 30_000;
 const MOST_UNREAD_BYTES = 64 * 2 ** 10;
-/** What is kept of the standard error: the end of it. */
+/** The number of bytes that are kept from the end of the standard error. */
 const MOST_DIAGNOSTICS = 2_000;
 const SECRET = /^[0-9a-f]{16,128}$/;
 /** Numbers of the descriptors of a program, and the connection that tells of it. */
@@ -82,7 +82,7 @@ export class ExecStream extends Duplex {
         for (const frame of reader.push(chunk)) {
           if (frame.kind === 'close') socket.destroy();
           else if (frame.kind === 'binary') onData(frame.payload);
-          // Who does not read answers gets no more of them.
+          // A peer that does not read answers gets no more of them.
           else if (frame.kind === 'ping' && socket.writableLength < MOST_UNREAD_BYTES)
             socket.write(pongFrame(frame.payload));
         }

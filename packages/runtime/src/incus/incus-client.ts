@@ -181,7 +181,7 @@ export class IncusClient {
           await sleep(AGAIN_MS, undefined, { signal }).catch(() => signal?.throwIfAborted());
       }
     } catch (error) {
-      // What nobody waits for any more is to end; where it cannot, who aborted cleans up.
+      // An operation that nobody waits for any more is to end; where it cannot, the caller that aborted cleans up.
       if (signal?.aborted) await this.call({ method: 'DELETE', path }).catch(() => undefined);
       throw error;
     }

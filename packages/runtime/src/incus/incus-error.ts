@@ -1,4 +1,4 @@
-/** What Incus answered instead of what was asked for, or why nothing answered. Only the driver and the cluster commands see it. */
+/** A failed answer of Incus, or the reason why nothing answered. Only the driver and the cluster commands see it. */
 export class IncusError extends Error {
   override readonly name = 'IncusError';
   /** HTTP status, or that of the failed operation. 0: no member answered. */
@@ -9,7 +9,7 @@ export class IncusError extends Error {
     this.status = status;
   }
 
-  /** Whether it is one, with this status if given. */
+  /** Returns true for such an error, with this status if given. */
   static is(error: unknown, status?: number): error is IncusError {
     return error instanceof IncusError && (status === undefined || error.status === status);
   }

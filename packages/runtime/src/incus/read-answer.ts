@@ -1,16 +1,16 @@
 import { IncusError } from './incus-error.js';
 
-/** What a call that Incus does in the background gave. */
+/** The operation that a call started in the background. */
 export interface StartedOperation {
   operationId: string;
-  /** What is known of it from the beginning, such as the secret of a token. */
+  /** The data that is known from the beginning, such as the secret of a token. */
   metadata: unknown;
 }
 
 /** One answer of the REST API. */
 export type Answer = { kind: 'done'; metadata: unknown } | { kind: 'started'; operation: StartedOperation };
 
-/** What Incus says of a failure goes to logs: longer is none. */
+/** The most characters of a failure that go to logs. */
 const MOST_WORDS = 2_000;
 
 const OPERATION = /^\/1\.0\/operations\/([0-9a-f-]{36})(?:\?|$)/;

@@ -46,7 +46,7 @@ async function listen(
     for await (const chunk of socket) {
       for (const frame of reader.push(chunk as Buffer)) {
         if (frame.kind === 'close') return;
-        // Who does not read answers gets no more of them.
+        // A peer that does not read answers gets no more of them.
         if (frame.kind === 'ping' && socket.writableLength < MOST_UNREAD_BYTES)
           socket.write(pongFrame(frame.payload));
         const event = frame.kind === 'text' ? readEvent(frame.text) : undefined;

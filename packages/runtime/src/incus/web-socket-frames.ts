@@ -16,13 +16,13 @@ const MOST_PIECES = 4_096;
  */
 export class FrameReader {
   #buffer = Buffer.alloc(0);
-  /** What came since, and how much of all it takes to go on: put together once that is there, not at each piece. */
+  /** The bytes that arrived since, and the number that the next frame needs: they are put together once, not at each piece. */
   #pieces: Buffer[] = [];
   #bytes = 0;
   #neededBytes = 2;
   #fragments: Buffer[] = [];
   #fragmentBytes = 0;
-  /** Whether the message that goes on is binary. */
+  /** True if the continued message is binary. */
   #binary = false;
 
   /** @throws {Error} for what no such server sends. */

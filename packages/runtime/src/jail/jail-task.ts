@@ -2,14 +2,14 @@ import { readFileSync } from 'node:fs';
 import { assetPath } from '../shared/assets.js';
 import { jailUser } from './jail-user.js';
 
-/** What a jailed helper does to a tree that a tenant wrote. Paths are relative to it. */
+/** A task of a jailed helper on a tree that a tenant wrote. Paths are relative to it. */
 export type JailTask =
   /** Removes what stands at paths of the tree with everything in them. Those that are not there do not matter. */
   | { kind: 'remove'; paths: readonly string[] }
   /** Unpacks a plain tar archive from standard input into a directory of the tree, owners and modes kept. */
   | { kind: 'extract'; into: string };
 
-/** What one task may use. */
+/** The resources that one task may use. */
 export interface JailLimits {
   /** Seconds of CPU time. Default 600. */
   cpuSeconds: number;
@@ -46,7 +46,7 @@ export function jailCommand(tree: string, task: JailTask, limits: Partial<JailLi
   ];
 }
 
-/** What an archive does not tell the owner of, such as directories that it leaves out, is root's on disk. */
+/** Entries whose owner the archive does not name, such as directories that it leaves out, belong to root on disk. */
 const EXTRACT =
   'into=$1 user=$2; shift 2; "$@" -C "$into" && exec find "$into" -xdev -uid "$user" -exec chown -h 0:0 {} +';
 

@@ -4,7 +4,7 @@ import type { Tools } from '../host/tools.js';
 import type { LinuxHost } from './host/linux-host.js';
 import type { OciTier } from './tiers/tier.js';
 
-/** What the driver can do on this host, and why not more. */
+/** The abilities of the driver on this host, with the reasons for missing ones. */
 export function capabilitiesOf(host: LinuxHost, tier: OciTier): Capabilities {
   const reasons: string[] = [];
   if (!host.store.quota)

@@ -52,7 +52,7 @@ import { linuxVolumes } from './volumes.js';
 const STARTS_AT_ONCE = 4;
 /** Room in the store without which no sandbox is begun, however little of its own disk it uses. */
 const MIN_DISK_BYTES = 320 * 2 ** 20;
-/** How often the first processes are looked at, ms. */
+/** The interval at which the first processes are looked at, ms. */
 const WATCH_INTERVAL_MS = 200;
 /** The look at who a process is, and not only whether there is one, costs a read of a file: every three seconds. */
 const FULL_LOOK_EVERY = 15;
@@ -73,7 +73,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   readonly #starts = new Semaphore(STARTS_AT_ONCE);
   readonly #parking: Parking;
   readonly #admission: Admission;
-  /** What trial restores under way may come to use, of which the kernel knows a part. */
+  /** The memory that trial restores under way may come to use; the kernel knows only a part of it. */
   #triedBytes = 0;
   readonly #registry: InstanceRegistry<LinuxInstance, CheckpointRecord>;
   readonly #watch: NodeJS.Timeout;
@@ -176,7 +176,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
           checkpointId: checkpoint.id,
           memory,
           images: imageDirectory(this.#host, checkpoint),
-          // What gVisor stored looks for the files that it had open.
+          // gVisor's stored memory refers to the files that it had open.
           renumber: checkpoint.numbered !== true && !(memory && checkpoint.isolation === 'gvisor'),
         } as const;
         const instance = await this.#restoring(checkpoint.id, signal, () =>

@@ -23,10 +23,10 @@ import { requireNetwork } from './spec.js';
 import { type InstanceEntry, isolationOf } from './state/records.js';
 import type { OciTier } from './tiers/tier.js';
 
-/** What an instance asks of its driver. */
+/** The services of the driver that an instance uses. */
 export interface InstanceOwner {
   host: LinuxHost;
-  /** What keeps the instance apart from the host's kernel. */
+  /** The isolation tier between the instance and the host's kernel. */
   tier: OciTier;
   /** Runs tasks of one instance one after another. */
   serialize<T>(name: string, task: () => Promise<T>): Promise<T>;

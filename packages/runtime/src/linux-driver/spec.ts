@@ -34,7 +34,7 @@ export function requireNetwork({ egress }: InstanceNetwork, governProblem: strin
     });
 }
 
-/** What to keep ready for requests like this one; undefined for what only its own caller can use. */
+/** Returns the pooled specification for requests like this one; undefined for one that only its own caller can use. */
 export function spareOf(spec: InstanceSpec): InstanceSpec | undefined {
   return spec.mounts.length > 0 ? undefined : { ...spec, network: { egress: 'internet' }, labels: {} };
 }

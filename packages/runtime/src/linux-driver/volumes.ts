@@ -7,7 +7,7 @@ import type { LinuxHost } from './host/linux-host.js';
 import { storageFull } from './store/storage-full.js';
 
 const TIMEOUT_MS = 30_000;
-/** How names of volumes begin that are about to be removed. */
+/** The prefix of names of volumes that are about to be removed. */
 const GONE = '.gone-';
 
 /**

@@ -12,7 +12,7 @@ import { type StoredInstance, writeRecord } from './record.js';
 export interface BootSlotOptions {
   /** Directory of the slot. */
   directory: string;
-  /** What is known of the instance so far. */
+  /** The record of the instance so far. */
   record: StoredInstance;
   daemon: DriverOptions['daemon'];
   /** Daemons that boot at once. */

@@ -9,7 +9,7 @@ export interface ProcessCheckpoint extends CheckpointFields {
 
 interface CheckpointFields {
   memory: boolean;
-  /** What the instance stood on; kept so that a restored one commits on the same ground. */
+  /** The layers of the instance; kept so that a restored one commits on the same ground. */
   layers: string[];
 }
 

@@ -21,7 +21,7 @@ export interface LayerStoreOptions {
   paths: Paths;
   /** @throws {DriverError} `closed` */
   requireOpen(): void;
-  /** Whether an instance or checkpoint stands on the layer. Pooled instances are given up for it. */
+  /** Returns true if an instance or checkpoint uses the layer. Pooled instances are given up for it. */
   inUse(id: string): Promise<boolean>;
 }
 

@@ -25,7 +25,7 @@ import { StatsReader } from './read-stats.js';
 import { describeRecord, isAlive, isLeftStopped, type StoredInstance, writeRecord } from './record.js';
 import type { Stores } from './stores.js';
 
-/** How often an adopted daemon, which is no child of ours, is looked at, ms. */
+/** The interval at which an adopted daemon, which is no child of ours, is looked at, ms. */
 const WATCH_INTERVAL_MS = 500;
 
 export interface ProcessInstanceOptions {
@@ -222,7 +222,7 @@ export class ProcessInstance implements RegisteredInstance {
     await killTree(this.#root);
     this.#over = true;
     clearInterval(this.#watch);
-    // Whoever holds the turn fails soon, its processes being dead; the directory must not be taken from under it.
+    // The holder of the turn fails soon, its processes being dead; the directory must not be removed under it.
     await this.#exclusively(() => removeTree(this.#options.directory));
     this.#options.destroyed();
   }

@@ -5,7 +5,7 @@ import { type ProcessEntry, readEnvironment, readProcessTable } from '../shared/
 /** The variable that marks the daemon of an instance and, where the daemon passes it on, its commands. */
 export const MARKER = 'SVC_INSTANCE_HOME';
 
-/** What belongs to an instance is found by these. */
+/** The properties by which the processes of an instance are found. */
 export interface TreeRoot {
   /** Absolute home directory: processes with it as `HOME` or in the marker belong to the instance. */
   home: string;

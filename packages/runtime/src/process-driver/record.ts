@@ -4,7 +4,7 @@ import { isSameProcess, isStopped } from '#support/process-identity';
 import { writeAtomically } from '#support/write-atomically';
 import type { InstanceRecord } from '../contract/instance.js';
 
-/** What is kept of an instance on disk, in `instances/<slot>/record.json`. */
+/** The record of an instance on disk, in `instances/<slot>/record.json`. */
 export interface StoredInstance {
   /** Name of the directory. It stays when a pooled instance gets its id. */
   slot: string;
@@ -42,14 +42,14 @@ export function isAlive(record: StoredInstance): boolean {
 }
 
 /**
- * Whether the daemon stands although nothing on record stopped it: the driver before was killed while it destroyed the
+ * Returns true if the daemon is stopped although nothing on record stopped it: the driver before was killed while it destroyed the
  * instance, after it had stopped the processes and before it ended them.
  */
 export function isLeftStopped(record: StoredInstance): boolean {
   return !record.frozen && isAlive(record) && isStopped(record.daemon!.pid);
 }
 
-/** What the outside learns of an instance. */
+/** The public description of an instance. */
 export function describeRecord(record: StoredInstance, alive: boolean): InstanceRecord {
   const { id, labels, createdAtMs, frozen } = record;
   return { id, labels: { ...labels }, createdAtMs, state: alive ? (frozen ? 'frozen' : 'running') : 'dead' };

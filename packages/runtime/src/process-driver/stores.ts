@@ -1,7 +1,7 @@
 import type { CheckpointStore } from './checkpoint-store.js';
 import type { LayerStore } from './layer-store.js';
 
-/** What instances store things in. */
+/** The stores of instances. */
 export interface Stores {
   layers: LayerStore;
   checkpoints: CheckpointStore;

@@ -6,7 +6,7 @@ import type { VolumeOwnership } from '../contract/volumes.js';
 import { requireLayerId, requireVolumeId } from '../shared/instance-id.js';
 import { requireLabels } from '../shared/spec-rules.js';
 
-// What the server sends is looked at again where the rights of root are: a server that somebody took over must gain nothing
+// The requests of the server are checked again where the rights of root are: a server that was taken over must gain nothing
 // but what any server may ask for. Drivers have rules of their own beside these.
 
 const MAX_LAYERS = 500;

@@ -5,7 +5,7 @@ import { EventQueue } from './event-queue.js';
 /** Log lines and ends that may wait for a server that does not read. */
 const MAX_WAITING_EVENTS = 20_000;
 
-/** What the process of a driver tells without being asked. */
+/** An event that the process of a driver sends without being asked. */
 export type DriverEvent = NonNullable<MessageInitShape<typeof WatchResponseSchema>['event']>;
 
 /** The log of a driver that is served: an option of the driver, and of {@link serveDriver}. */

@@ -4,7 +4,7 @@ import type { DriverEgress } from '../contract/driver.js';
 import { driverClosed } from '../contract/errors.js';
 import { openUpgraded, type TakeOver } from './upgrade.js';
 
-// What the egress process says is none of the root side's business: a connection to it is an upgraded one, whose bytes are
+// The root side does not read the egress process's data: a connection to it is an upgraded one, whose bytes are
 // passed on unread.
 
 export const EGRESS_PROTOCOL = 'svc-egress';

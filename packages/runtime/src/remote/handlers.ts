@@ -3,10 +3,10 @@ import type { Driver as DriverService } from '../gen/driver/driver_pb.js';
 
 type Impl = ServiceImpl<typeof DriverService>;
 
-/** What a call gets beside its request: `signal` aborts when the connection is lost. */
+/** The context of a call beside its request: `signal` aborts when the connection is lost. */
 export type CallContext = Pick<HandlerContext, 'signal'>;
 
-/** What answers the calls of a driver, whatever carries them. */
+/** The handlers of a driver's calls, over any transport. */
 export type DriverHandlers = {
   [Name in keyof Impl]: (request: Parameters<Impl[Name]>[0], context: CallContext) => ReturnType<Impl[Name]>;
 };

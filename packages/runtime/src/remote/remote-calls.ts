@@ -25,7 +25,7 @@ export class RemoteCalls {
   readonly #client: Client<typeof DriverService>;
   readonly #disconnect: () => void;
   readonly #ended = new AbortController();
-  /** What instances use. */
+  /** Batches requests for the use of instances. */
   readonly stats = new StatsBatch((handles) => this.run((client) => client.stats({ handles })));
 
   /** @param disconnect ends what the transport holds open. */

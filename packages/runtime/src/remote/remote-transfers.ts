@@ -25,7 +25,7 @@ export function remoteTransfers(calls: RemoteCalls, machine: Machine): Transfers
     },
     async export(object: StoredObject, { offset = 0 } = {}) {
       const parts = calls.stream((client) => client.exportObject({ object, offset }));
-      // What cannot be exported is known before the first bytes.
+      // An object that cannot be exported is known before the first bytes.
       const first = await parts.next();
       return Readable.from(bytesOf(first, parts), { objectMode: false });
     },

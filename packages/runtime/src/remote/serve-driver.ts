@@ -22,7 +22,7 @@ export interface ServeDriverOptions {
   socketPath: string;
   /** Credential of every call. It gives full control of the driver. */
   token: string;
-  /** Who may connect, beside root. Default: the user of this process alone. */
+  /** The user that may connect, beside root. Default: the user of this process alone. */
   owner?: { uid: number; gid: number };
   /** Where the driver's log goes, for the other side to read. */
   log?: DriverLog;

@@ -11,7 +11,7 @@ export const CALLS_PROTOCOL = 'svc-calls';
 /** Calls of one connection that may run at once; the next are read when some are done. */
 const MAX_CALLS = 1_024;
 
-/** What answers calls with one request and one answer, by the method's name. */
+/** The handlers of calls with one request and one answer, by the method's name. */
 export type FrameCalls = ReadonlyMap<
   string,
   (request: Uint8Array, context: CallContext) => Promise<Uint8Array>

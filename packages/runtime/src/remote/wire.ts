@@ -22,7 +22,7 @@ import {
 import type * as wire from '../gen/driver/driver_pb.js';
 import { FailureSchema, type InstanceSchema, type SpecSchema } from '../gen/driver/driver_pb.js';
 
-/** What the wire calls the failure of a call that was cancelled. */
+/** The code on the wire for a call that was cancelled. */
 const ABORTED = 'aborted';
 
 /** The call ended because it was cancelled. */
@@ -53,7 +53,7 @@ export class CallFailure extends Error {
 
 type FailureFields = Pick<wire.Failure, 'code' | 'message' | 'volume' | 'detail'>;
 
-/** What a driver threw. What a defect says is for the log alone. @param aborted whether the call was cancelled */
+/** Encodes an error of a driver. The details of a defect are for the log alone. @param aborted the call was cancelled */
 export function failureToWire(error: unknown, aborted = false): FailureFields {
   if (error instanceof CancelledError || (aborted && !DriverError.is(error)))
     return { code: ABORTED, message: 'The call was cancelled.', volume: false };
@@ -79,7 +79,7 @@ function describe(error: unknown): string {
   return error instanceof Error ? (error.stack ?? error.message) : String(error);
 }
 
-/** What a failed call means: the driver's own error, {@link CancelledError}, or `unreachable` when there was no answer. */
+/** Decodes a failed call: the driver's own error, {@link CancelledError}, or `unreachable` when there was no answer. */
 export function fromCallError(error: unknown): Error {
   const [found] =
     error instanceof CallFailure ? [error.failure] : ConnectError.from(error).findDetails(FailureSchema);

@@ -35,7 +35,7 @@ async function connectTo(
       return await dialTcp(host, port, signal);
     } catch (error) {
       if (!DriverError.is(error)) throw error;
-      // What comes after the first address may be missing on this host.
+      // The addresses after the first may be missing on this host.
       if (refusal === undefined && error.code !== 'port_closed') throw error;
       refusal ??= error;
     }

@@ -60,7 +60,7 @@ function connected(
   });
 }
 
-/** What a failed connect means for the caller of `Instance.dial`. */
+/** Translates a failed connect for the caller of `Instance.dial`. */
 export function dialError(error: NodeJS.ErrnoException, port: number): DriverError {
   if (error.code === 'ECONNREFUSED' || error.code === 'ECONNRESET') {
     return new DriverError('port_closed', `Nothing listens on port ${port} inside the sandbox.`, {

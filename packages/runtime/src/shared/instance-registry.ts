@@ -13,11 +13,11 @@ import { RetryLater } from './retry-later.js';
 import { requireLabels } from './spec-rules.js';
 import { type PoolGrowth, WarmPool } from './warm-pool.js';
 
-/** What the registry asks of a driver's instances. */
+/** The requirements of the registry on a driver's instances. */
 export interface RegisteredInstance extends Instance {
-  /** Whether its processes run. */
+  /** True if its processes run. */
   readonly running: boolean;
-  /** Whether somebody has it by its id. False while it is made and in the pool. */
+  /** True if it is leased by its id. False while it is made and in the pool. */
   readonly named: boolean;
   /** Ids of the layers below it. */
   readonly layers: readonly string[];
@@ -59,7 +59,7 @@ export interface CreateSteps<Item> {
 }
 
 /**
- * What every driver needs around its instances: ids and who claims them, the pool, checkpoints in use, reaping and
+ * The common part of all drivers around their instances: ids and their claims, the pool, checkpoints in use, reaping and
  * closing. The driver boots, freezes, stores and destroys.
  */
 export class InstanceRegistry<Item extends RegisteredInstance, Stored extends StoredCheckpoint> {
@@ -71,7 +71,7 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
   /** Ids that are being made, with the layers below. */
   readonly #claims = new Map<string, readonly string[]>();
   readonly #inFlight = new Set<Promise<Item>>();
-  /** How many restores of a checkpoint run. */
+  /** The number of running restores of each checkpoint. */
   readonly #restores = new Map<string, number>();
   #closed = false;
 
@@ -198,7 +198,7 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
     await this.#options.checkpoints.delete(id);
   }
 
-  /** Whether an instance or checkpoint stands on a layer. Pooled instances are given up for it. */
+  /** Returns true if an instance or checkpoint uses a layer. Pooled instances are given up for it. */
   async isLayerInUse(id: string): Promise<boolean> {
     const stacks = [...this.#named().map(({ layers }) => layers), ...this.#claims.values()];
     if (stacks.some((layers) => layers.includes(id))) return true;
@@ -236,7 +236,7 @@ export class InstanceRegistry<Item extends RegisteredInstance, Stored extends St
     return [...this.#items].filter((item) => item.named);
   }
 
-  /** What waits in the pool gives way to what somebody waits for. */
+  /** Pooled instances give way to a task that somebody waits for. */
   async #makingRoom<T>(task: () => Promise<T>): Promise<T> {
     try {
       return await task();

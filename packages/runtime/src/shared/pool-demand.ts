@@ -1,6 +1,6 @@
-/** How long a busy moment is remembered, ms. */
+/** The time for which a busy moment is remembered, ms. */
 const REMEMBERED_MS = 600_000;
-/** What comes within this time of a busy moment's begin belongs to it, ms: of one moment only its peak counts. */
+/** The time after the beginning of a busy moment within which requests belong to it, ms: of one moment only its peak counts. */
 const MOMENT_MS = 10_000;
 
 /**
@@ -36,7 +36,7 @@ export class PoolDemand {
   }
 
   /**
-   * How many to keep: what the second busiest moment of the last ten minutes took. What came only once is no sign that it
+   * The desired number: what the second busiest moment of the last ten minutes took. A single busy moment is no sign that it
    * comes again.
    */
   wanted(now: number): number {
@@ -49,7 +49,7 @@ export class PoolDemand {
 }
 
 /**
- * How many of each kind to keep: the least of each whatever there is room for; beyond that what is wanted, the modest kinds
+ * The desired number of each kind: the minimum of each regardless of room; beyond that the wanted number, the modest kinds
  * first, so that a busy one leaves something to the others.
  * @param room spares of all kinds together.
  * @returns sizes in the order of `kinds`.

@@ -22,7 +22,7 @@ const EMPTY_INIT = {
 } as const;
 
 export interface Deadline {
-  /** How long to wait in all, ms. */
+  /** The time to wait in all, ms. */
   timeoutMs: number;
   signal?: AbortSignal | undefined;
   /** Gives a sentence when waiting is pointless, e.g. the process ended. Asked before each probe. */

@@ -1,4 +1,4 @@
-/** How long a failed task rests before it is tried again, ms. */
+/** The time until a failed task is tried again, ms. */
 const RETRY_MS = 60_000;
 
 export interface RetryOptions {

@@ -1,7 +1,7 @@
 /** Host tools live in sbin as often as in bin, and a service's PATH may lack it. */
 export const TOOL_PATH = '/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin';
 
-/** What scripts of the driver find in their environment. */
+/** The environment of the driver's scripts. */
 export const SCRIPT_ENVIRONMENT = {
   PATH: TOOL_PATH,
   LANG: 'C',

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** How long one piece of work may block this process, ms. */
+/** The longest that one piece of work may block this process, ms. */
 const TURN_MS = 5;
 
 /** Gives others a turn in work that a tenant can make long. */

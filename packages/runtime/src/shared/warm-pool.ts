@@ -6,7 +6,7 @@ export interface WarmPoolOptions<Spec, Item> {
   keyOf(spec: Spec): string;
   make(spec: Spec, signal: AbortSignal): Promise<Item>;
   discard(item: Item): Promise<void>;
-  /** Whether an item may still be taken. */
+  /** Returns true if an item may still be taken. */
   usable(item: Item): boolean;
   /** Told of an item that could not be made. None of its kind is made until the next change or the next that is taken. */
   onFailure(error: unknown): void;
@@ -17,7 +17,7 @@ export interface WarmPoolOptions<Spec, Item> {
 }
 
 export interface PoolGrowth<Spec, Item> {
-  /** What to make in advance for requests like this one. Undefined: nothing serves them, or nothing is gained. */
+  /** Returns the specification to pool for requests like this one. Undefined: nothing serves them, or nothing is gained. */
   spareOf(spec: Spec): Spec | undefined;
   /** Memory that an item uses while it waits. */
   bytesOf(item: Item): number;
@@ -34,7 +34,7 @@ const LONGEST_PAUSE_MS = 500;
 
 /** Between two looks at whether less is wanted than before, ms. */
 const REVIEW_MS = 30_000;
-/** How long the pool stays empty after it made room, ms. */
+/** The time for which the pool stays empty after it made room, ms. */
 const SHED_MS = 30_000;
 /** Kinds whose demand is followed: those that were asked for last. */
 const MOST_KINDS = 200;
@@ -55,7 +55,7 @@ const lately = (before: Cost, now: Cost): Cost => ({
 
 interface Waiting<Spec, Item> {
   item: Item;
-  /** What it was made for. */
+  /** The specification that it was made for. */
   spec: Spec;
   bytes: number;
 }
@@ -78,13 +78,13 @@ export class WarmPool<Spec, Item> {
   readonly #options: WarmPoolOptions<Spec, Item>;
   readonly #now: () => number;
   readonly #items = new Map<string, Waiting<Spec, Item>[]>();
-  /** What is being made or discarded. */
+  /** The items that are being made or discarded. */
   readonly #underWay = new Set<{ spec: Spec; over: Promise<void> }>();
   readonly #kinds = new Map<string, Kind<Spec>>();
   readonly #closing = new AbortController();
-  /** What all items together may use where there are more than desired. */
+  /** The most that all items together may use where there are more than desired. */
   #growthBytes = 0;
-  /** What one costs, as measured lately. */
+  /** The cost of one item, as measured lately. */
   #cost: Cost | undefined;
   #hits = 0;
   #misses = 0;
@@ -183,7 +183,7 @@ export class WarmPool<Spec, Item> {
     }
   }
 
-  /** How many items wait and are to, the memory they use, and how many requests found one and found none. */
+  /** The number of pooled and desired items, the memory they use, and the numbers of requests that found one and found none. */
   get state(): { waiting: number; wanted: number; bytes: number; hits: number; misses: number } {
     const items = [...this.#items.values()].flat();
     return {
@@ -246,7 +246,7 @@ export class WarmPool<Spec, Item> {
     for (const [index, kind] of kinds.entries()) kind.size = now < this.#shedUntil ? 0 : sizes[index]!;
   }
 
-  /** How many items there may be, all together. */
+  /** The most items that there may be, all together. */
   #room(): number {
     const used = [...this.#items.values()].flat().reduce((sum, { bytes }) => sum + bytes, 0);
     const allowed = Math.min(this.#growthBytes, used + this.#options.growth!.freeBytes());

@@ -14,7 +14,7 @@ export interface RunningCommand {
   pid: number;
   /** Settles when the program ended. */
   result: Promise<CommandResult>;
-  /** What was printed so far. */
+  /** The output so far. */
   stdout(): string;
   /** Lets go of the stream; the program runs on. */
   leave(): void;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { frameHead } from '#support/connect-frames';
 
-/** What somebody who took the daemon's port answers to a request. */
+/** The answer of a program that took the daemon's port. */
 export type HostileAnswer = (socket: Socket) => void;
 
 /** Writes a piece again and again, as fast as it is taken, until the connection closes. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { pathsOf } from '../linux-driver/state/paths.js';
 
-/** What a data directory left on the host: processes that name it or stand in it, and mounts. Empty without /proc. */
+/** Lists the resources that a data directory leaked on the host: processes that name it or stand in it, and mounts. Empty without /proc. */
 export function findLeaks(dataDir: string): string[] {
   return [...processes(dataDir), ...mounts(dataDir)].sort();
 }

@@ -9,10 +9,10 @@ import {
 } from '../archive/tar-header.js';
 import type { ObjectKind } from '../contract/transfers.js';
 
-/** What an entry may be: `directory` and `file` alone, or `any` of what file systems of sandboxes hold. */
+/** The allowed kind of an entry: `directory` and `file` alone, or `any` that file systems of sandboxes contain. */
 type Rule = 'directory' | 'file' | 'any';
 
-/** What names stand for in an object of a kind. Undefined: they have no business there. */
+/** The meaning of names in an object of a kind. Undefined: such a name is not allowed. */
 const RULES: Record<ObjectKind, (parts: readonly string[]) => Rule | undefined> = {
   agent: ruleBelow([]),
   base: ([first, ...rest]) =>

@@ -9,7 +9,7 @@ const IDS: Record<ObjectKind, (id: string) => boolean> = {
   checkpoint: (id) => /^[a-z0-9-]{1,64}$/.test(id),
 };
 
-/** Whether it can be the id of an object: what others say becomes part of paths. */
+/** Returns true if it can be the id of an object: the id comes from others and becomes part of a path. */
 export function isObjectId(kind: ObjectKind, id: string): boolean {
   return IDS[kind](id);
 }

@@ -22,7 +22,7 @@ export interface ClusterStatus {
     /** `Online`, `Offline`, `Evacuated`, `Blocked`. */
     status: string;
     message: string;
-    /** Whether it keeps the cluster's database: most of those that do must be there. */
+    /** True if it keeps the cluster's database: most of those that do must be there. */
     database: boolean;
     /** Sandboxes of the project on it, those that wait in a pool too. */
     sandboxes: number;

@@ -48,7 +48,7 @@ export function planTrialCluster(directory: string, members: number): TrialPlan 
   };
 }
 
-/** What the `incus` driver gets as address: every member's socket. Pure. */
+/** The `address` of the `incus` driver: every member's socket. Pure. */
 export function addressOf(plan: TrialPlan): string {
   return plan.members.map(({ socket }) => socket).join(',');
 }

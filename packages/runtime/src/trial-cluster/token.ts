@@ -1,6 +1,6 @@
 import { IncusError } from '../incus/incus-error.js';
 
-/** What lets a machine into a cluster once. */
+/** A token that lets a machine join a cluster once. */
 export interface JoinToken {
   /** Name that the machine will have. */
   serverName: string;

@@ -38,7 +38,7 @@ export interface TrialOptions {
 }
 
 export interface TrialStartOptions extends TrialOptions {
-  /** How many, 1 to 9. Default 3. One that is there already keeps its number. */
+  /** The number of members, 1 to 9. Default 3. An existing cluster keeps its number. */
   members?: number | undefined;
   /** Storage of each member, MiB; it takes only what is used. Default 10,240. */
   diskMiB?: number | undefined;

@@ -8,7 +8,7 @@ import { createLinuxDriver } from '../linux-driver/create-linux-driver.js';
 import { pathsOf } from '../linux-driver/state/paths.js';
 import { isBuiltBase } from '../shared/base-name.js';
 
-/** What the removal of a driver did. */
+/** The result of a driver's removal. */
 export interface RemovedDriver {
   /** Sandboxes that ran. */
   destroyed: number;

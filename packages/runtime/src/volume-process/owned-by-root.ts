@@ -2,7 +2,7 @@ import type { VolumeContent } from '../contract/volumes.js';
 
 const ROOT = { uid: 0, gid: 0 };
 
-/** What is made belongs to root unless another owner is named, whoever makes it. */
+/** New entries belong to root unless another owner is named, regardless of the process that makes them. */
 export function ownedByRoot(content: VolumeContent): VolumeContent {
   return {
     ...content,

@@ -26,7 +26,7 @@ export const volumeErrors = {
   notSupported: (message: string) => new VolumeError('not_supported', message),
 };
 
-/** What a failed system call means to the caller; other errors stay as they are. */
+/** Translates a failed system call for the caller; other errors stay as they are. */
 export function fromErrno(error: unknown, path: string): unknown {
   if (VolumeError.is(error)) return error;
   if (DriverError.is(error)) return error.code === 'storage_full' ? volumeErrors.noSpace() : error;

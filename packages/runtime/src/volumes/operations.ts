@@ -126,7 +126,7 @@ export function openFile(root: string, path: string): Promise<{ sizeBytes: numbe
   });
 }
 
-/** What is read at once, and one message where another process reads: a larger one is copied more often on its way. */
+/** The bytes that are read at once, and in one message where another process reads: a larger one is copied more often on its way. */
 const PIECE_BYTES = 256 * 1024;
 
 async function contentOf(handle: FileHandle, sizeBytes: number): Promise<Readable> {

@@ -26,7 +26,7 @@ export class PlainVolumes implements HostVolumes {
   }
 
   async make(id: string): Promise<void> {
-    // What sandboxes write, set-uid programs too, is nothing for other users of the host.
+    // Files that sandboxes write, set-uid programs too, must not reach other users of the host.
     await mkdir(this.#root, { recursive: true, mode: 0o700 });
     const made = await mkdir(this.#pathOf(id), { recursive: true }).catch((error: unknown) => {
       throw storageFullOf(error);

@@ -5,11 +5,11 @@ import { fileEntry, headersOf, readTarEntries, TAR_END } from './tar-entries.js'
 /** Part of a root file system, as a tar archive. */
 export interface ImagePart {
   open(): AsyncIterable<Buffer>;
-  /** What its paths have in front in the archive, such as `rootfs/`. The rest of the archive is left out. */
+  /** The prefix of its paths in the archive, such as `rootfs/`. The rest of the archive is left out. */
   within?: string;
   /** Where its paths go, such as `.sbx/`. */
   into?: string;
-  /** What it has; undefined of the lowest, which hides nothing. */
+  /** Its entries; undefined for the lowest, which hides nothing. */
   index?: LayerIndex;
 }
 

@@ -19,7 +19,7 @@ export interface ImagesOptions {
   /** Absolute path of the daemon's directory, named after its content. */
   agent: string;
   agentName: string;
-  /** What instances without layers stand on. @throws {DriverError} `unsupported` while none is built */
+  /** The base of instances without layers. @throws {DriverError} `unsupported` while none is built */
   base(): { name: string; tree: string };
   architecture: string;
   nameServers: readonly string[];
@@ -108,7 +108,7 @@ export class Images {
     return { id: layerId, sizeBytes, full: true, image, agent: agentName };
   }
 
-  /** Whether all that is needed of these layers is on the cluster: none of them is an archive in a data directory. */
+  /** Returns true if everything that these layers need is on the cluster: none of them is an archive in a data directory. */
   async has(layerIds: readonly string[]): Promise<boolean> {
     try {
       const { files } = await this.#plan(layerIds);
@@ -241,7 +241,7 @@ const NETWORK_FILES = [
   ['etc/resolv.conf', 'other'],
 ] as const;
 
-/** What every machine is told by its network, and these by nobody. */
+/** The files that a machine normally gets from its network, and that these machines get from nobody else. */
 async function* networkFiles(nameServers: readonly string[]): AsyncGenerator<Buffer> {
   yield fileEntry('etc/hosts', '127.0.0.1 localhost\n::1 localhost ip6-localhost ip6-loopback\n');
   yield fileEntry('etc/resolv.conf', nameServers.map((server) => `nameserver ${server}\n`).join(''));

@@ -13,7 +13,7 @@ import { randomId } from '../../shared/instance-id.js';
 import { IndexBuilder, type LayerIndex } from './shadows.js';
 import { readTarEntries } from './tar-entries.js';
 
-/** What is kept of a layer in the data directory, beside its archive. */
+/** The files of a layer in the data directory, beside its archive. */
 export interface StoredLayer {
   id: string;
   sizeBytes: number;

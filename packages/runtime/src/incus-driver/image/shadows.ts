@@ -1,4 +1,4 @@
-/** What a layer has at its paths, ways to them included: `directory`, or something else that hides what lies below. */
+/** The paths of a layer, their parents included, with `directory` or `other`; `other` hides the paths below it. */
 export type LayerIndex = ReadonlyMap<string, 'directory' | 'other'>;
 
 /** Collects the paths of one layer. Pure but for its own state. */
@@ -27,8 +27,8 @@ export class IndexBuilder {
 }
 
 /**
- * Whether an entry of a lower layer must be left out, because what lies above it is of another kind. One file over another
- * is no such case: who unpacks replaces it, and other names of the lower file keep their content. Pure.
+ * Returns true if an entry of a lower layer must be left out, because the entry above it is of another kind. One file over another
+ * is no such case: unpacking replaces it, and other names of the lower file keep their content. Pure.
  */
 export function isHidden(path: string, type: string, above: readonly LayerIndex[]): boolean {
   return above.some((index) => {

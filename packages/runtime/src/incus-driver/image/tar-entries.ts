@@ -59,7 +59,7 @@ export async function* readTarEntries(
       pax = new Map();
       const body = reader.body(sizeBytes);
       yield { entry, body };
-      // What nobody read is in the way of the next entry.
+      // A body that nobody read blocks the next entry.
       for await (const _ of body);
     }
     await reader.drain();
@@ -91,7 +91,7 @@ export function fileEntry(path: string, content: string, mode = 0o644): Buffer {
   return Buffer.concat([plainHeader(path, '0', body.length, mode), padded(body)]);
 }
 
-/** What ends an archive. */
+/** The end of an archive. */
 export const TAR_END = Buffer.alloc(2 * BLOCK_BYTES);
 
 function extension(type: string, body: Buffer): Buffer {

@@ -1,9 +1,9 @@
 import type { InstanceNetwork } from '../../contract/instance.js';
 
-/** What a network card lets through. `internet`: what the fence leaves to all sandboxes. `none`: answers to servers alone. */
+/** The traffic of a network card. `internet`: everything that the fence allows all sandboxes. `none`: only answers to servers. */
 export type CardMode = Exclude<InstanceNetwork['egress'], 'governed'>;
 
-/** What the fence of the members (`fence.nft`) tells cards apart by. */
+/** The prefixes by which the fence of the members (`fence.nft`) recognises cards. */
 const PREFIXES = { internet: 'svci', none: 'svcn' } as const satisfies Record<CardMode, string>;
 
 /** The kernel takes no longer name of an interface. */
@@ -20,7 +20,7 @@ export function cardName(address: string, mode: CardMode): string {
 }
 
 /**
- * What a card lets through, by its name. Undefined: it was made by an earlier version, and no fence keeps anything from it. Pure.
+ * Reads the mode of a card from its name. Undefined: an earlier version made it, and no fence keeps anything from it. Pure.
  */
 export function cardModeOf(name: string | undefined): CardMode | undefined {
   return (['internet', 'none'] as const).find((mode) => name?.startsWith(PREFIXES[mode]));

@@ -2,11 +2,11 @@ import { DriverError } from '../../contract/errors.js';
 
 /** A fence that held may have been taken away since: by hand, or by a restart of whatever loads the rules of the member. */
 const HOLDS_MS = 600_000;
-/** Whoever loads the fence wants to see it taken note of; and requests that are refused are not to keep a member busy. */
+/** An operator who loads the fence wants a fast reaction; refused requests must not keep a member busy. */
 const FAILS_MS = 15_000;
 
 interface Proof {
-  /** What is wrong; undefined: it holds. */
+  /** The defect; undefined: the fence works. */
   problem: string | undefined;
   atMs: number;
 }
@@ -19,12 +19,12 @@ export interface FenceProofsOptions {
   now?(): number;
 }
 
-/** Whether the fence of each member was seen to hold: without that, no sandbox is without network access there. */
+/** The results of trials of each member's fence: without a passed trial, no sandbox is without network access there. */
 export class FenceProofs {
   readonly #options: FenceProofsOptions;
   readonly #proofs = new Map<string, Proof>();
   readonly #underWay = new Map<string, Promise<Proof>>();
-  /** What is wrong by the last trial that came to its end, also while another one is under way. */
+  /** The defects that the last finished trial found, also while another one is under way. */
   readonly #problems = new Map<string, string>();
 
   constructor(options: FenceProofsOptions) {
@@ -59,7 +59,7 @@ export class FenceProofs {
     return (await this.#prove(location)).problem;
   }
 
-  /** What was wrong with the fence of a member when it was tried last; undefined: nothing. */
+  /** The defect of a member's fence in its last trial; undefined: none. */
   problemOf(location: string): string | undefined {
     return this.#problems.get(location);
   }

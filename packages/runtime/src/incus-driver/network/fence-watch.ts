@@ -1,6 +1,6 @@
 /** Between two trials of the fences that sandboxes rely on, ms: give or take a quarter, so that servers do not try at once. */
 const WATCH_MS = 600_000;
-/** Whoever ends the watch waits so long at most for the trial that is under way, ms. */
+/** The end of the watch waits this long at most for the trial that is under way, ms. */
 const LAST_TRIAL_MS = 15_000;
 
 export interface FenceWatchOptions {

@@ -1,8 +1,8 @@
-/** How a trial of the fence on one member went. */
+/** The result of a trial of the fence on one member. */
 export interface FenceTrial {
-  /** What a probe without network access got an answer of; undefined: it could not try. */
+  /** The targets that answered a probe without network access; undefined: it could not try. */
   closed: readonly string[] | undefined;
-  /** What a probe with network access got an answer of that it must not. */
+  /** The targets that answered a probe with network access and must not. */
   open: readonly string[] | undefined;
 }
 
@@ -17,6 +17,6 @@ export function judgeFence({ closed, open }: FenceTrial): string | undefined {
   return reached.length === 0 ? undefined : reached.join('; ');
 }
 
-/** What the operator is to do where the fence of a member does not hold. */
+/** The advice to an operator where the fence of a member does not work. */
 export const FENCE_HELP =
   "nft -D svc_servers='{ ADDRESS, ADDRESS }' -f fence.nft   # on that member, with the addresses of all servers";

@@ -4,7 +4,7 @@ import { CARD, cardDevice } from './card-device.js';
 import type { CardMode } from './card-name.js';
 import { setUpCardCommand } from './set-up-card.js';
 
-/** Whether a card has its address inside, as `keys.card` says. */
+/** The value of `keys.card` for a card without an address inside. */
 export const BARE = 'bare';
 export const READY = 'ready';
 

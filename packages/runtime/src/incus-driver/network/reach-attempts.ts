@@ -20,7 +20,7 @@ const MOST_ATTEMPTS = 6;
 /** Nothing listens there: a member that is reached says so at once. */
 const UNUSED_PORT = 9;
 
-/** What a probe without network access tries, each of which is answered wherever no fence stands in between. Pure. */
+/** The attempts of a probe without network access, each of which is answered wherever no fence stands in between. Pure. */
 export function attemptsOfClosed(neighbour: string): ReachAttempt[] {
   return [
     { what: 'the member by TCP', protocol: 'tcp', address: GATEWAY_ADDRESS, port: UNUSED_PORT },
@@ -30,7 +30,7 @@ export function attemptsOfClosed(neighbour: string): ReachAttempt[] {
   ];
 }
 
-/** What a probe with network access tries, as all that one without must not be reached by. Pure. */
+/** The attempts of a probe with network access, on addresses that must not reach the one without. Pure. */
 export function attemptsOfOpen(closed: string): ReachAttempt[] {
   return [
     { what: 'one without', protocol: 'tcp', address: closed, port: DAEMON_PORT },
@@ -77,7 +77,7 @@ export function reachCommand(attempts: readonly ReachAttempt[]): string[] {
   return [...node, '-e', SCRIPT, String(CODE_BASE), String(WAIT_MS), ...each];
 }
 
-/** What was reached, by the exit code of {@link reachCommand}; undefined where it could not be tried. Pure. */
+/** The attempts that were answered, by the exit code of {@link reachCommand}; undefined where it could not be tried. Pure. */
 export function readAnswered(attempts: readonly ReachAttempt[], code: number): string[] | undefined {
   const bits = code - CODE_BASE;
   if (!Number.isInteger(bits) || bits < 0 || bits >= 2 ** attempts.length) return undefined;

@@ -45,7 +45,7 @@ export async function tryFence(
   }
 }
 
-/** Whether a probe could be made but never answered. */
+/** Returns true if a probe could be made but never answered. */
 function isSilent(error: unknown): boolean {
   return DriverError.is(error) && error.code === 'create_failed';
 }

@@ -6,7 +6,7 @@ import { SEALED } from '../sealed-config.js';
 export const AGENT_PROGRAM = '/run/svc-volume-agent.mjs';
 export const AGENT_VOLUME = '/svc-volume';
 
-/** How it is called: by the Node that each image has. */
+/** The command line of the agent, with the Node that each image has. */
 export const AGENT_COMMAND: readonly string[] = [
   ...loaderOf('/.sbx'),
   '/.sbx/node',
@@ -18,7 +18,7 @@ export const AGENT_COMMAND: readonly string[] = [
 /** An agent that is lost ends by itself, seconds. */
 const LONGEST_LIFE_SECONDS = 6 * 3_600;
 
-/** What Incus makes the agent of one volume of. It has no network card. Pure. */
+/** The request from which Incus makes the agent of one volume. It has no network card. Pure. */
 export function agentBody(options: {
   name: string;
   volumeId: string;

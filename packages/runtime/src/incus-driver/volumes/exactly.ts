@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { Transform } from 'node:stream';
 import { DriverError } from '../../contract/errors.js';
 
-/** What was announced, whatever the other side sends: not a byte more, and fewer are an error. */
+/** Passes on the announced number of bytes, regardless of what the other side sends: never more, and fewer are an error. */
 export function exactly(source: Readable, sizeBytes: number): Transform {
   let left = sizeBytes;
   const limited = new Transform({

@@ -28,7 +28,7 @@ export interface IncusVolumesOptions {
   /** Of this data directory. */
   owner: string;
   pool: string;
-  /** Whether the storage pool has quotas. */
+  /** The storage pool has quotas. */
   limited: boolean;
   /** Volumes of an earlier version: directories of this server, which nothing can mount. */
   plain: PlainVolumes;
@@ -94,7 +94,7 @@ export class IncusVolumes implements Volumes {
     });
   }
 
-  /** Whether it is on the cluster, whoever made it. @throws {DriverError} `unreachable` */
+  /** Returns true if it is on the cluster, made by any driver. @throws {DriverError} `unreachable` */
   async has(id: string): Promise<boolean> {
     const found = await translated(() => this.#find(id), AWAY);
     return found.some((volume) => !isDeleted(volume));

@@ -2,7 +2,7 @@ import { DriverError } from '../../contract/errors.js';
 import type { InstanceMount } from '../../contract/instance.js';
 import { volumeName } from '../keys.js';
 
-/** What an instance needs to have volumes mounted. */
+/** The devices and config of an instance with volumes mounted. */
 export interface PlacedMounts {
   /** The member that has the volumes. Undefined: there are none, or no cluster. */
   location: string | undefined;

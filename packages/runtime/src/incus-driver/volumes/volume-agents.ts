@@ -124,7 +124,7 @@ export class VolumeAgents {
     }
   }
 
-  /** What does not answer is made anew by the next call. */
+  /** An agent that does not answer is made anew by the next call. */
   #giveUp({ running }: Agent, error: unknown): void {
     if (!DriverError.is(error) || error.code !== 'unreachable') return;
     running.then(

@@ -15,7 +15,7 @@ export interface HostMemory {
   availableBytes: number;
 }
 
-/** What all sandboxes together may use; written into the cgroup above theirs, so that the service and the host go on. */
+/** The resources for all sandboxes together; written into the cgroup above theirs, so that the service and the host keep working. */
 export interface Budget {
   memoryBytes: number;
   pids: number;
@@ -112,7 +112,7 @@ export function readHostMemory(text = readFileSync('/proc/meminfo', 'utf8')): Ho
   return { totalBytes: bytes('MemTotal'), availableBytes: bytes('MemAvailable') };
 }
 
-/** How many processes and threads this host can have. */
+/** The number of processes and threads that this host can have. */
 export function readPidMax(): number {
   const read = (name: string) => Number(readFileSync(`/proc/sys/kernel/${name}`, 'utf8'));
   return Math.min(read('pid_max'), read('threads-max'));

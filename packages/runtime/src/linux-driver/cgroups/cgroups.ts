@@ -11,13 +11,13 @@ const CONTROLLERS_V2 = ['cpu', 'memory', 'pids', 'io'];
 /** Hierarchies that limit, count or freeze; in the others an instance stays where its server is. */
 const CONTROLLERS_V1 = ['cpu', 'cpuacct', 'memory', 'pids', 'devices', 'freezer'];
 
-/** What OCI runtimes allow beside what they are told: to make nodes, which a user namespace does not let anybody, and the console. */
+/** OCI runtimes allow these in addition to the configured ones: to make nodes, which a user namespace permits to nobody, and the console. */
 const ALSO_ALLOWED = ['c *:* m', 'b *:* m', 'c 5:1 rwm'];
 
 /** The cgroups of one driver, on v1 (hybrid too) and v2 hosts. */
 export class Cgroups {
   readonly version: 1 | 2;
-  /** Whether swap can be limited. */
+  /** Swap can be limited. */
   readonly swapAccounting: boolean;
   /** Below the mount point of each hierarchy: what goes into the OCI configuration, without the instance's name. */
   readonly parent: string;
@@ -62,7 +62,7 @@ export class Cgroups {
     set('', 'io.bfq.weight', 50);
   }
 
-  /** What all instances together use; files that the kernel only keeps because there is room do not count. */
+  /** The use of all instances together; files that the kernel only keeps because there is room do not count. */
   total(): { memoryBytes: number; pids: number } {
     const read = (controller: string, file: string) =>
       readText(join(this.#parentDirectory(controller), file)) ?? '';
@@ -226,7 +226,7 @@ export class Cgroups {
     }
   }
 
-  /** How often the memory limit killed a process. */
+  /** The number of processes that the memory limit killed. */
   oomKills(name: string): number {
     const file = this.version === 1 ? 'memory.oom_control' : 'memory.events';
     const text = readText(join(this.#directory('memory', name), file)) ?? '';

@@ -9,7 +9,7 @@ interface OwnGroups {
   root?: string;
 }
 
-/** What limits a group, what it has, and what of that is a cache of files that goes when it is needed, by version of cgroups. */
+/** The files with a group's limit, its use, and the reclaimable file cache within that use, by version of cgroups. */
 const FILES = {
   v1: { most: 'memory.limit_in_bytes', used: 'memory.usage_in_bytes', cache: 'total_inactive_file' },
   v2: { most: 'memory.max', used: 'memory.current', cache: 'inactive_file' },

@@ -28,7 +28,7 @@ const DUMP_ATTEMPTS = 3;
 /** A copy of a copy of a copy keeps the addresses of so many of them. */
 const MAX_ADDRESSES = 16;
 
-/** What is stored beside a checkpoint. */
+/** The record beside a checkpoint. */
 export interface CheckpointRecord {
   id: string;
   memory: boolean;
@@ -36,13 +36,13 @@ export interface CheckpointRecord {
   inMemory?: boolean;
   sizeBytes: number;
   layers: string[];
-  /** What kept the instance apart; memory is restored on the same. Absent in checkpoints of earlier versions: `container`. */
+  /** The isolation level of the instance; memory is restored on the same. Absent in checkpoints of earlier versions: `container`. */
   isolation?: Isolation;
   /** Addresses that stored sockets may be bound to, the latest first. Absent in checkpoints of earlier versions. */
   addresses?: string[];
   /** The agent whose code the stored processes run. */
   agent: string;
-  /** What the machine was called; its files say so. */
+  /** The hostname of the machine; its files contain it. */
   hostname?: string;
   /** Files of the host's `/usr` that the stored programs had open. Absent: the file system shows nothing of the host. */
   hostFiles?: HostFile[] | undefined;
@@ -61,7 +61,7 @@ export interface RestoreTrial {
   images: string;
 }
 
-/** Who stores instances. */
+/** The services of the driver that storing an instance uses. */
 export interface CheckpointOwner {
   host: LinuxHost;
   tier: OciTier;
@@ -130,7 +130,7 @@ export async function checkpointInstance(
           await host.cgroups.freeze(entry.name);
           await host.store.copy(`i/${entry.name}/sv`, `${draft}/sv`);
         }
-        // What is about to end must not run on past its checkpoint.
+        // An instance that is about to end must not run on past its checkpoint.
         if (!wasFrozen && options.then === 'continue') {
           if (options.memory) await tier.letGo(entry);
           else host.cgroups.thaw(entry.name);

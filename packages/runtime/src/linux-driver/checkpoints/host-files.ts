@@ -9,7 +9,7 @@ import { isThere } from '../rootfs/inside-layer.js';
 import { planRoot } from '../rootfs/layer-facts.js';
 import type { InstanceEntry } from '../state/records.js';
 
-/** How many descriptors of an instance are looked at while it stands still. What is beyond is left to CRIU, which compares sizes. */
+/** The most descriptors of an instance that are looked at while it is frozen. The rest is left to CRIU, which compares sizes. */
 const MAX_DESCRIPTORS = 20_000;
 
 /** A file of the host's `/usr` as it was when programs had it open. */
@@ -31,7 +31,7 @@ export async function openHostFiles(
   const { usr } = planRoot(host.store, host.bases, entry.layers);
   if (usr === undefined) return undefined;
   const paths = await openFiles(host.cgroups.pids(entry.name));
-  // What a layer or the instance itself has in its place is part of the checkpoint.
+  // A file that a layer or the instance itself has in its place is part of the checkpoint.
   const above = [`i/${entry.name}/sv/uu`, ...usr.filter((path) => !path.startsWith('/'))];
   return [...paths].sort().flatMap((path) => {
     if (above.some((layer) => isThere(host.store.view(layer), path.slice('/usr/'.length)))) return [];

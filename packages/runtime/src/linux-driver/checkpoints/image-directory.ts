@@ -19,7 +19,7 @@ export function imageDirectory(
 }
 
 /**
- * Whether images of about so many bytes may be kept in memory: copies of them take as much again, and the host needs some. They are
+ * Returns true if images of about so many bytes may be kept in memory: copies of them take as much again, and the host needs some. They are
  * charged to the cgroup of this process, where a limit that is hit would end CRIU half-way, or this process.
  */
 export function fitsInMemory(keeper: NamespaceKeeper, bytes: number): boolean {

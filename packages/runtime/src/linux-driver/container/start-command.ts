@@ -34,7 +34,7 @@ export function startCommand(
   return { command, ...fallback, limitsUsers: true };
 }
 
-/** Whether the driver calls CRIU for a restore, and so has to make the cgroup before. */
+/** Returns true if the driver calls CRIU for a restore, and so has to make the cgroup before. */
 function restoresItself({ cgroups, options }: LinuxHost): boolean {
   return cgroups.version === 1 && options.restoreBy !== 'runtime';
 }

@@ -14,7 +14,7 @@ import { explainDumpFailure, ranOutOfTime } from './undumpable.js';
 
 /** A dump writes about 1 GiB per second; what takes longer than this hangs. */
 const DUMP_TIMEOUT_S = 60;
-/** How long CRIU may take to get hold of all processes. Its own limit of 10 s is overrun on a host that is very busy. */
+/** The time for CRIU to seize all processes. Its own limit of 10 s is exceeded on a very busy host. */
 const SEIZE_TIMEOUT_S = 45;
 /** Where the OCI runtime looks for the standard streams when it restores. */
 const DESCRIPTORS = 'descriptors.json';

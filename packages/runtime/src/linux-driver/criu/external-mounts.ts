@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs';
 import type { OciConfig } from '../oci/oci-config.js';
 
-/** What hides a file of `/proc`, and how such mounts are called in images. */
+/** The file that hides a file of `/proc`, and the name of such mounts in images. */
 const FILE_MASK = '/dev/null';
-/** How images call what hides a directory of `/proc`. No mount has that name: the target of one is a whole path. */
+/** The name in images of a mount that hides a directory of `/proc`. No mount has that name: the target of one is a whole path. */
 const DIRECTORY_MASK = 'empty';
 
 /**

@@ -5,7 +5,7 @@ import { moveUserNamespace } from '../ids/userns-image.js';
 import { mountsOf } from '../state/mount-points.js';
 import type { InstanceEntry } from '../state/records.js';
 
-/** What a restore reads: paths of the keeper's namespace. */
+/** The images that a restore reads: paths of the keeper's namespace. */
 export interface Images {
   /** Images of the checkpoint, which are never written to. */
   directory: string;

@@ -4,7 +4,7 @@ import { Turns } from '../../shared/turns.js';
 import { programName } from './program-name.js';
 import { readMappings } from './read-mappings.js';
 
-/** How much `/proc/<pid>/maps` of all programs may say, characters: some 300,000 mappings. A busy browser has a tenth of them. */
+/** The most characters of `/proc/<pid>/maps` of all programs: some 300,000 mappings. A busy browser has a tenth of them. */
 const MAX_TEXT = 32 * 2 ** 20;
 /** Range, device with inode, path. */
 const FILE_MAPPING = /^([0-9a-f]+-[0-9a-f]+) \S+ \S+ (\S+ [1-9]\d*) +(\/.*)$/;

@@ -9,9 +9,9 @@ import { multicastGroups } from './multicast-groups.js';
 import { innerPid, programName } from './program-name.js';
 import { readDescriptors } from './read-descriptors.js';
 
-/** How many descriptors the programs of a sandbox may have together. CRIU takes ten seconds for so many, and the source stands still. */
+/** The most descriptors of all programs of a sandbox together. CRIU takes ten seconds for so many, and the source is frozen meanwhile. */
 const MAX_DESCRIPTORS = 200_000;
-/** How many sockets that are bound to a path are looked at. */
+/** The most sockets with a path that are looked at. */
 const MAX_NAMED_SOCKETS = 1_000;
 
 /** Finds programs that a checkpoint cannot hold. Gives sentences for the user; empty when none is known. */
@@ -62,7 +62,7 @@ export async function findUndumpable(
   return [...found, ...(await watches.find(pids, turns, proc)), ...(await findMovedSockets(held))];
 }
 
-/** What CRIU's errors mean; the program is the subject. */
+/** The meanings of CRIU's errors; the program is the subject. */
 const REASONS: [pattern: RegExp, text: string][] = [
   [/io_uring/, 'uses io_uring'],
   [/user namespace|userns/i, 'runs in a user namespace of its own'],
@@ -74,12 +74,12 @@ const REASONS: [pattern: RegExp, text: string][] = [
   [/fsnotify|inotify|Can't dump that handle/i, 'watches a file that cannot be stored'],
 ];
 
-/** Whether CRIU's log says that it got hold of the processes too late: the host was too busy, no program is at fault. */
+/** Returns true if CRIU's log says that it seized the processes too late: the host was too busy, no program is at fault. */
 export function ranOutOfTime(log: string): boolean {
   return /Error .*Timeout reached/.test(log);
 }
 
-/** What CRIU's log says, for a user: which program it gave up on, and why. Call it while the programs still live. */
+/** Explains CRIU's log to a user: the program that it gave up on, and the reason. Call it while the programs still live. */
 export function explainDumpFailure(log: string): string {
   const errors = log.split('\n').filter((line) => line.includes('Error'));
   const pid = errors
@@ -90,7 +90,7 @@ export function explainDumpFailure(log: string): string {
   return `${subject} ${reason ?? 'uses something that a checkpoint cannot hold'}`;
 }
 
-/** What CRIU's errors mean when it restores; the program is the subject. */
+/** The meanings of CRIU's errors at a restore; the program is the subject. */
 const RESTORE_REASONS: [pattern: RegExp, text: string][] = [
   [/sk-unix|unix:/, 'has a Unix socket whose directory was moved or removed since'],
   [/sk-inet|inet socket/, 'has a network connection that cannot be made again'],

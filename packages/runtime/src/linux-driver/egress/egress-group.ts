@@ -9,10 +9,10 @@ const NAME = 'process';
 const PERIOD_US = 100_000;
 /** Node's threads, and what starts it. */
 const PIDS = 64;
-/** What programs of the host that start it open, and the process itself: null, zero, random, urandom. */
+/** The devices that the process and the host's programs that start it open: null, zero, random, urandom. */
 const DEVICES = [3, 5, 8, 9];
 
-/** What the egress process gets of the host, for all sandboxes together. */
+/** The share of the host that the egress process gets, for all sandboxes together. */
 export interface EgressShare {
   memoryMiB: number;
   /** Processor cores. */
@@ -54,7 +54,7 @@ export class EgressGroup {
     return ['sh', assetPath('enter-cgroups.sh'), String(directories.length), ...directories];
   }
 
-  /** How often the kernel ended it for want of memory. */
+  /** The number of times that the kernel ended it for want of memory. */
   get oomKills(): number {
     return this.#cgroups.oomKills(NAME);
   }

@@ -60,7 +60,7 @@ export function gvisorResources(resources: Resources): Resources {
   };
 }
 
-/** What the runtime reads as `/proc/meminfo` of the host: how much memory the sandbox has. */
+/** The `/proc/meminfo` that the runtime reads as the host's: the memory of the sandbox. */
 export function meminfo(totalBytes: number): string {
   const kib = Math.floor(totalBytes / 1024);
   return ['MemTotal', 'MemFree', 'MemAvailable'].map((name) => `${name}: ${kib} kB\n`).join('');

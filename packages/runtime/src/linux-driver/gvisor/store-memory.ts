@@ -69,7 +69,7 @@ export async function storeMemory(
   }
 }
 
-/** What a failed checkpoint says of its reason, for the user. Pure. */
+/** Explains a failed checkpoint to the user. Pure. */
 export function explainFailure(detail: string): string {
   const deleted = /dentry\("([^"]{1,200})"\)\.beforeSave: deleted/.exec(detail)?.[1];
   return deleted === undefined ? '' : `: a program holds a deleted file open (/${deleted})`;

@@ -29,7 +29,7 @@ import { type InstanceEntry, Records } from '../state/records.js';
 import { SpaceGuard } from '../store/space-guard.js';
 import { Store } from '../store/store.js';
 
-/** What the driver has on this host, brought up when first needed and again when it was torn down. */
+/** The driver's resources on this host, brought up when first needed and again when they were torn down. */
 export class LinuxHost {
   readonly options: LinuxDriverOptions;
   readonly paths: Paths;
@@ -45,18 +45,18 @@ export class LinuxHost {
   /** Works on files of volumes, without this process's rights. */
   readonly volumeProcess: VolumeProcess;
   readonly bases: Bases;
-  /** What tells instances of their own share of the host. */
+  /** The files that show instances their own share of the host. */
   readonly shares: ShareFiles;
   /** Removal of what ended, for which nobody waits. */
   readonly background: Background;
-  /** What all sandboxes together may use. */
+  /** The resources for all sandboxes together. */
   budget: Budget;
   /** Path of the OCI runtime, and of the one that starts fresh instances. */
   readonly runtime: string;
   readonly starter: string;
   /** Private CRIU's directory, when there is one that suits. */
   readonly criu: string | undefined;
-  /** What keeps new instances apart from the host's kernel. */
+  /** The isolation level of new instances from the host's kernel. */
   readonly isolation: Isolation;
   /** Instances that somebody has by their id; the driver knows. */
   named: () => Iterable<InstanceEntry> = () => [];
@@ -273,14 +273,14 @@ export class LinuxHost {
   }
 }
 
-/** Whether the recorded init process still runs. */
+/** Returns true if the recorded init process still runs. */
 export function isRunning(entry: InstanceEntry): boolean {
   return entry.pid !== undefined && entry.start !== undefined && isSameProcess(entry.pid, entry.start);
 }
 
 /**
- * Whether there still is a process of that number. A tenth of the price of {@link isRunning}, and wrong for a zombie and
- * once the number is somebody else's.
+ * Returns true if a process of that number still exists. A tenth of the price of {@link isRunning}, and wrong for a zombie and
+ * once the number belongs to another process.
  */
 export function mayRun(entry: InstanceEntry): boolean {
   if (entry.pid === undefined) return false;

@@ -13,7 +13,7 @@ const HIGHEST = 0x7fffffff;
 /** From here on distributions give out nothing by themselves. */
 export const DEFAULT_POOL: IdPool = { first: 0x20000000, count: HIGHEST + 1 - 0x20000000 };
 
-/** How many ranges a block of this pool has. */
+/** The number of ranges in a block of this pool. */
 export function rangesOf(pool: IdPool): number {
   return Math.min(RANGES, Math.floor(pool.count / IDS));
 }
@@ -36,7 +36,7 @@ export function idBlocks(pool: IdPool, tag: string, taken: string): IdPool[] {
 }
 
 /**
- * Whether ids that an operator chose can be sandboxes'.
+ * Checks that ids that an operator chose can be used for sandboxes.
  * @param taken texts of `/etc/subuid` and `/etc/subgid`.
  * @throws {DriverError} `unsupported`, saying what is wrong and what to do
  */
@@ -59,7 +59,7 @@ export function requireUsable(pool: IdPool, taken: string): void {
     );
 }
 
-/** Whether two of them have an id in common. */
+/** Returns true if two of them have an id in common. */
 export function overlap(one: IdPool, other: IdPool): boolean {
   return one.first < other.first + other.count && other.first < one.first + one.count;
 }

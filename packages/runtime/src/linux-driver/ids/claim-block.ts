@@ -11,11 +11,11 @@ import { IDS } from './id-ranges.js';
 const EARLIER = RANGES * IDS;
 
 interface Claim {
-  /** How many ids. */
+  /** The number of ids. */
   count: number;
   /** Data directory of the driver. */
   dataDir: string;
-  /** Who wrote it, until the data directory says so too. */
+  /** The process that wrote it, until the data directory says so too. */
   pid: number;
   start: string | undefined;
 }
@@ -86,7 +86,7 @@ function claim(block: IdPool, paths: Paths): boolean {
   }
 }
 
-/** Whether another driver has ids of a block: the claims of another pool begin elsewhere. */
+/** Returns true if another driver has ids of a block: the claims of another pool begin at other ids. */
 function hasRival(block: IdPool, { dataDir, idClaims }: Paths): boolean {
   return readdirSync(idClaims).some((name) => {
     if (!/^[0-9a-f]+$/.test(name)) return false;

@@ -22,7 +22,7 @@ export interface RangesOptions {
   /** Absolute path of the tree that new instances stand on, if there is one. */
   base: string | undefined;
   pool: LinuxDriverOptions['ids'];
-  /** Whether instances have ids already. */
+  /** True if instances have ids already. */
   inUse: boolean;
 }
 

@@ -5,7 +5,7 @@ export interface ScriptCall {
   name: string;
   /** Words that follow the name. */
   arguments?: readonly string[];
-  /** What the function reads, by names in capitals. An absent value is empty. */
+  /** The variables of the function, by names in capitals. An absent value is empty. */
   variables?: Readonly<Record<string, string | number | undefined>>;
 }
 
@@ -22,7 +22,7 @@ export interface ScriptResult {
   /** Exit code; 137 when the shell was killed; undefined after the timeout. */
   code: number | undefined;
   timedOut: boolean;
-  /** What the function answered, by name. */
+  /** The answers of the function, by name. */
   answers: Record<string, string>;
   /** For people. */
   stderr: string;

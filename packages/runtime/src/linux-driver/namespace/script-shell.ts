@@ -99,7 +99,7 @@ export class ScriptShell {
   #start(): ChildProcessWithoutNullStreams {
     if (this.#child !== undefined) return this.#child;
     copyScripts(this.#view(SCRIPTS));
-    // What makes a user namespace hands its limits down: those of all users in there together.
+    // A process that makes a user namespace passes its limits on: those of all users in there together.
     const limits = sharedLimits().map(({ name, together }) => `--${name}=${together}`);
     const limited = limits.length > 0 ? ['prlimit', ...limits] : [];
     const shell = ['sh', `${SCRIPTS}/script-shell.sh`, SCRIPTS, this.#mark];

@@ -39,7 +39,7 @@ export class Network {
   readonly #paths: Paths;
   readonly #options: NetworkOptions;
   readonly #used = new Set<number>();
-  /** What is forwarded past the egress process, by lease. */
+  /** The destinations that are forwarded past the egress process, by lease. */
   readonly #forwarded = new Map<number, ForwardedDestinations>();
   /** Leases whose sandboxes send nothing until {@link forward} succeeds: what it forwarded before could not be withdrawn. */
   readonly #closed = new Set<number>();
@@ -49,11 +49,11 @@ export class Network {
   #turnedOn: string | undefined;
   /** Fingerprint of the rules that stand. */
   #rules: string | undefined;
-  /** Whether packets can leave for the internet at all, and if not why. */
+  /** The reason why no packet can leave for the internet. Undefined: packets can. */
   egressProblem: string | undefined;
   /** Why nothing can be redirected to an egress process. */
   redirectProblem: string | undefined;
-  /** Whether the egress process resolves names for sandboxes. */
+  /** True if the egress process resolves names for sandboxes. */
   resolves = false;
 
   constructor(paths: Paths, options: NetworkOptions) {
@@ -232,7 +232,7 @@ export class Network {
     return address(this.#base + 4 * lease + 2);
   }
 
-  /** What `network_attach` in the scripts needs for the veth pair between the gateway and a sandbox. */
+  /** The variables of `network_attach` in the scripts for the veth pair between the gateway and a sandbox. */
   pairOf(lease: number, network: InstanceNetwork): Record<'NEAR' | 'GROUP' | 'GATEWAY' | 'ADDRESS', string> {
     return {
       ...groupOf(lease, network),
@@ -340,7 +340,7 @@ export class Network {
     rules: string,
     { fallback, ended, pid }: { fallback: string; ended?: string; pid?: number },
   ): Promise<ScriptResult> {
-    // What comes from the host stays, as do connections of the sandbox to itself.
+    // Traffic from the host stays, as do connections of the sandbox to itself.
     const kept = `not dst ${address(this.#base + 1)} and not dst 127.0.0.0/8`;
     const variables = {
       NEAR: `s${lease}`,
@@ -354,7 +354,7 @@ export class Network {
     );
   }
 
-  /** What an earlier driver forwarded stands still. @throws {DriverError} `unsupported` */
+  /** Stops the forwarding of an earlier driver. @throws {DriverError} `unsupported` */
   async #forwardNone(keeper: NamespaceKeeper): Promise<void> {
     const { code, stderr } = await keeper.script({ name: 'network_forward_none' }, { timeoutMs: TIMEOUT_MS });
     if (code !== 0)
@@ -363,7 +363,7 @@ export class Network {
       });
   }
 
-  /** What was forwarded past the egress process. @throws {DriverError} `unreachable` */
+  /** The traffic that was forwarded past the egress process. @throws {DriverError} `unreachable` */
   async forwarded(keeper: NamespaceKeeper): Promise<LinkTraffic[]> {
     const leases = [...this.#forwarded.keys()].map(String);
     if (leases.length === 0) return [];
@@ -378,7 +378,7 @@ export class Network {
     return readForwarded(answers);
   }
 
-  /** What left by each lease without the egress process. @throws {DriverError} `unreachable` */
+  /** The bytes that left by each lease without the egress process. @throws {DriverError} `unreachable` */
   async sent(keeper: NamespaceKeeper): Promise<LinkSent[]> {
     const { code, answers, stderr } = await keeper.script(
       { name: 'network_sent' },
@@ -391,7 +391,7 @@ export class Network {
     return readSent(answers.sent, (text) => (parseAddress(text) - this.#base - 2) / 4);
   }
 
-  /** What the gateway refused of each sandbox. @throws {DriverError} `unreachable` */
+  /** The packets of each sandbox that the gateway refused. @throws {DriverError} `unreachable` */
   async refusals(keeper: NamespaceKeeper): Promise<LinkRefusals[]> {
     const { code, answers, stderr } = await keeper.script(
       { name: 'network_refusals' },

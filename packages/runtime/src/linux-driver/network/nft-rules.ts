@@ -22,7 +22,7 @@ export const PROXY_MARK = 1;
  */
 export const FORWARD_MARK = { allowed: 2, refused: 3 } as const;
 
-/** How many connections the kernel tracks: it has one table for the host, which sandboxes must not fill. */
+/** The most connections that the kernel tracks: it has one table for the host, which sandboxes must not fill. */
 export interface ConnectionLimits {
   perSandbox: number;
   /** All sandboxes together. */
@@ -35,7 +35,7 @@ export interface GatewayRulesOptions {
   block: string;
   /** Parts of the refused ranges that may be reached all the same. */
   allowRanges: readonly string[];
-  /** Whether the egress process gets what governed sandboxes send. */
+  /** True if the egress process gets the traffic of sandboxes with a network policy. */
   proxied: boolean;
 }
 
@@ -70,9 +70,9 @@ const COUNTING_REFUSALS = Object.entries(REFUSALS)
 
 /**
  * Rules of the gateway namespace, where the veth pairs of all sandboxes end. They replace those of an earlier driver at once.
- * What leaves is counted by the sandbox's address, after all decisions (chain `leaving`), so that what one sent whose veth pair
- * is gone is still told; answers to whom the host connected, as to the daemon's callers, are no traffic of its own.
- * What the gateway itself begins is the egress process's: chain `output` holds that to the destinations open to anybody.
+ * Outgoing traffic is counted by the sandbox's address, after all decisions (chain `leaving`), so that a sandbox whose veth pair
+ * is deleted still counts; answers to connections of the host, such as the daemon's, are no traffic of the sandbox.
+ * Connections that the gateway itself opens belong to the egress process: chain `output` limits them to the destinations open to anybody.
  */
 export function gatewayRules({ limits, block, allowRanges, proxied }: GatewayRulesOptions): string {
   return `

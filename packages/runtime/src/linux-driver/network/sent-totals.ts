@@ -3,7 +3,7 @@ import type { LinkSent } from './read-sent.js';
 
 /** Tells from counts by lease what each instance sent, also of those that ended since they were last read. */
 export class SentTotals {
-  /** Who had a lease last. */
+  /** The last owner of each lease. */
   readonly #holders = new Map<number, string>();
   readonly #counted = new Map<number, number>();
   readonly #totals = new Map<string, number>();

@@ -31,7 +31,7 @@ export function withdrawnFilter(
   return groups.length === 0 ? undefined : groups.map((group) => `( ${group} )`).join(' or ');
 }
 
-/** What of some spans is not in others; both ascending and apart. */
+/** Returns the parts of some spans that are not in others; both ascending and disjoint. */
 function without(spans: readonly Span[], others: readonly Span[]): Span[] {
   return spans.flatMap(([first, last]) => {
     const rest: Span[] = [];

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 
 /**
- * What of `/proc` tells of the host, its memory, its devices, its other users or how busy neighbours keep it: files, each
+ * The parts of `/proc` that show the host, its memory, its devices, its other users or how busy neighbours keep it: files, each
  * hidden behind `/dev/null`, and directories, each behind an empty file system. The OCI runtime skips what a kernel does not
  * have.
  */
@@ -12,13 +12,13 @@ export const HIDDEN_OF_PROC = `acpi asound bus driver dynamic_debug fs irq press
   .split(/\s+/)
   .map((name) => `/proc/${name}`);
 
-/** What a sandbox has of the host's `/sys`: without it programs do not find out how many processors there are. */
+/** The parts of the host's `/sys` in a sandbox: without them programs do not find out how many processors there are. */
 const SHOWN_OF_SYS = ['/sys/devices/system/cpu', '/sys/devices/system/node'];
 
 /** A directory that holds nothing but the mount points of `SHOWN_OF_SYS`, in the keeper's namespace. */
 export const SYS = '/run/sys';
 
-/** What has to be made for it. */
+/** The directories that have to be made for it. */
 export const SYS_DIRECTORIES = SHOWN_OF_SYS.map((path) => path.replace('/sys', SYS));
 
 /**

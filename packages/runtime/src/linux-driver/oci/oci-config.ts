@@ -11,7 +11,7 @@ export interface OciConfigInput {
   hostname: string;
   /** Merged root file system. */
   root: string;
-  /** What appears as `/usr` when that is an overlay of its own. A bind mount, or CRIU would try to mount it itself. */
+  /** The source of `/usr` when that is an overlay of its own. A bind mount, or CRIU would try to mount it itself. */
   usr: string | undefined;
   /** Directory with the daemon; appears as `/.sbx`. */
   agent: string;
@@ -19,16 +19,16 @@ export interface OciConfigInput {
   cgroupsPath: string;
   criuConfig: string;
   limits: InstanceLimits;
-  /** Whether the kernel accounts swap, so that a memory limit can cover it. */
+  /** The kernel accounts swap, so that a memory limit can cover it. */
   swapAccounting: boolean;
   mounts: BoundMount[];
   /** First of the 65,536 host ids that are its own. Undefined: it has the host's. */
   firstId: number | undefined;
   /** Files that replace those of `/proc` and `/sys` that describe the whole host. Default none. */
   shares?: BoundMount[];
-  /** Whether root inside may open raw sockets. */
+  /** Root inside may open raw sockets. */
   rawSockets: boolean;
-  /** Whether message queues can be limited to few. */
+  /** The number of message queues can be limited. */
   limitsQueues: boolean;
   /** Highest number of open files that this host lets us give. */
   maxOpenFiles: number;
@@ -48,7 +48,7 @@ const CAPABILITIES = [
   'CAP_SYS_CHROOT',
 ];
 
-/** What container engines give by default beside these. */
+/** The capabilities that container engines give by default beside these. */
 const CAPABILITIES_WITH_OWN_IDS = ['CAP_AUDIT_WRITE', 'CAP_MKNOD', 'CAP_SETFCAP'];
 
 /** Device numbers a sandbox may use: null, zero, full, random, urandom, tty, ptmx, pts. */

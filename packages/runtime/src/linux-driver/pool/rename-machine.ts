@@ -13,7 +13,7 @@ import type { LinuxHost } from '../host/linux-host.js';
 import { rootOf } from '../state/mount-points.js';
 import type { InstanceEntry } from '../state/records.js';
 
-/** What is longer was not written by us, and nobody waits while it is read. */
+/** A longer file was not written by us, and is not read, so that nobody waits. */
 const MAX_BYTES = 64 * 1024;
 
 interface NameChange {
@@ -68,7 +68,7 @@ function replaceName(directory: string, file: string, { from, to, owner }: NameC
   const draft = `${directory}/.${file}.${randomId()}`;
   const fd = openSync(draft, 'wx', found.mode);
   try {
-    // What root of the host makes has no owner in there.
+    // A file that root of the host makes has no owner in there.
     fchownSync(fd, owner, owner);
     writeFileSync(fd, text);
   } finally {

@@ -40,7 +40,7 @@ export class Bases {
     this.#paths = options.paths;
   }
 
-  /** What new instances stand on. @throws {DriverError} `unsupported` while none is built. */
+  /** The base of new instances. @throws {DriverError} `unsupported` while none is built. */
   fresh(): string {
     if (this.#fresh === 'host') return HOST_BASE;
     // One that is built while the driver runs is found without a new start; one that was taken stays.
@@ -53,7 +53,7 @@ export class Bases {
     return this.#found;
   }
 
-  /** What new instances stand on, for the operator. Undefined: nothing is built. */
+  /** The base of new instances, for the operator. Undefined: nothing is built. */
   get current(): string | undefined {
     try {
       return this.fresh();
@@ -78,7 +78,7 @@ export class Bases {
   async release(inUse: ReadonlySet<string>): Promise<string[]> {
     const removed: string[] = [];
     for (const name of list(this.#directory)) {
-      // What a killed process was putting together.
+      // A killed process left this draft.
       if (name.startsWith(this.#drafts))
         await rm(join(this.#directory, name), { recursive: true, force: true });
       if (!isBuiltBase(name) || inUse.has(name) || name === this.#found) continue;
@@ -131,7 +131,7 @@ export class Bases {
   }
 
   #isWanted(name: string): boolean {
-    // What was the newest of an older recipe is as good as gone; a server of that version builds it again.
+    // The newest base of an older recipe is treated as deleted; a server of that version builds it again.
     if (this.#linksTo(name).some((link) => link === 'current' || link === this.#recipe)) return true;
     const users = join(this.#directory, name, 'users');
     // The link of a data directory that is gone counts for nothing.

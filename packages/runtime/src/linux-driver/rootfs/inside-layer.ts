@@ -1,11 +1,11 @@
 import { lstatSync } from 'node:fs';
 
-/** Whether a path leads to a directory, by its own name: a link is none, wherever it leads. */
+/** Returns true if a path is a directory itself: a link is none, wherever it leads. */
 export function isDirectory(path: string): boolean {
   return lstatSync(path, { throwIfNoEntry: false })?.isDirectory() ?? false;
 }
 
-/** Whether a layer has something at a path, without following any link on the way. */
+/** Returns true if a layer has an entry at a path, without following any link on the way. */
 export function isThere(root: string, path: string): boolean {
   const parts = path.split('/');
   const name = parts.pop()!;

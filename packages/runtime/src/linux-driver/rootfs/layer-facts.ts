@@ -4,7 +4,7 @@ import type { Bases } from './bases.js';
 import { isDirectory } from './inside-layer.js';
 import { type LayerFacts, planLayers, type RootPlan } from './root-plan.js';
 
-/** What is stored beside a layer. Undefined when there is no such layer. */
+/** Reads the record beside a layer. Undefined when there is no such layer. */
 export function readLayerFacts(store: Store, id: string): (LayerFacts & { sizeBytes: number }) | undefined {
   try {
     const layer = store.view(`l/${id}`);

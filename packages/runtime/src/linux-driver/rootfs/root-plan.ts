@@ -1,11 +1,11 @@
 import { DriverError } from '../../contract/errors.js';
 import { HOST_BASE, isBaseName } from '../../shared/base-name.js';
 
-/** What is known of a stored layer. */
+/** The record of a stored layer. */
 export interface LayerFacts {
   /** A whole root file system: nothing below it is used, the base neither. */
   full: boolean;
-  /** Whether it holds a `usr` directory. */
+  /** True if it contains a `usr` directory. */
   hasUsr: boolean;
   /** Base that it was made on, unless it is full. Absent in layers of an earlier version: they stand on the host's `/usr`. */
   base?: string | undefined;
@@ -19,7 +19,7 @@ export interface RootPlan {
 }
 
 export interface RootSources {
-  /** What is known of a layer; undefined when there is no such layer. */
+  /** Returns the record of a layer; undefined when there is no such layer. */
   facts(id: string): LayerFacts | undefined;
   /** Path of a base's tree, relative to the store; undefined when it is not on this host. */
   base(name: string): string | undefined;
@@ -76,7 +76,7 @@ export function emptyPartOf(layers: readonly string[]): string | undefined {
   return isBaseName(top) ? undefined : `l/${top}/sv`;
 }
 
-/** What stands on a base that was removed, or that another machine has, cannot start in any way. */
+/** The error of an instance whose base was removed, or is on another machine: it cannot start. */
 export function baseMissing(name: string): DriverError {
   return new DriverError(
     'unsupported',

@@ -4,10 +4,10 @@ import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { InstanceEntry } from '../state/records.js';
 import { type HostTexts, type Share, shareTexts } from './share-texts.js';
 
-/** How often the files are written anew, ms, and how many instances at most are gone through each time. */
+/** The interval at which the files are written anew, ms, and the most instances that are visited each time. */
 const REFRESH_MS = 1000;
 const AT_ONCE = 64;
-/** Who used no more processor time since, and has no load that fades, has nothing new to tell. */
+/** An instance that used no more processor time since, and has no load that fades, has no new values. */
 const IDLE_CPU_US = 2_000;
 const IDLE_LOAD = 0.005;
 
@@ -25,7 +25,7 @@ const PLACES = {
   online: '/sys/devices/system/cpu/online',
 } as const;
 
-/** What the OCI runtime binds where. Every instance has all of them: a restore finds what the checkpoint had. */
+/** The bind mounts for the OCI runtime. Every instance has all of them: a restore finds what the checkpoint had. */
 export function shareMounts(name: string): { target: string; source: string; readOnly: true }[] {
   return Object.entries(PLACES).map(([file, target]) => ({
     target,
@@ -37,7 +37,7 @@ export function shareMounts(name: string): { target: string; source: string; rea
 export interface ShareSources {
   /** The namespace that has the files, while there is one. */
   keeper(): NamespaceKeeper | undefined;
-  /** What an instance uses now. */
+  /** Returns the use of an instance now. */
   usage(name: string): { cpuUsageUs: number; memoryBytes: number; memoryCacheBytes: number; pids: number };
   /** One figure of it: a tenth of the price. */
   cpuUsageUs(name: string): number;

@@ -1,16 +1,16 @@
 import type { InstanceLimits } from '../../contract/instance.js';
 
-/** What an instance has and uses. */
+/** The limits and the use of an instance. */
 export interface Share {
   limits: InstanceLimits;
   usage: { cpuUsageUs: number; memoryBytes: number; memoryCacheBytes: number; pids: number };
   /** Processors in use, averaged over 1, 5 and 15 minutes. */
   load: readonly [number, number, number];
-  /** How long it has been running, ms. */
+  /** The time that it has been running, ms. */
   upMs: number;
 }
 
-/** What the host's files say. */
+/** The contents of the host's files. */
 export interface HostTexts {
   cpuinfo: string;
   stat: string;

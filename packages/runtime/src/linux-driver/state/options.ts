@@ -20,12 +20,12 @@ export interface NetworkOptions {
 export interface IdPool {
   /** The first of them: 65,536 or more. */
   first: number;
-  /** How many: 65,536 for each sandbox. The last may be 2,147,483,647. */
+  /** The number of ids: 65,536 for each sandbox. The last may be 2,147,483,647. */
   count: number;
 }
 
 export interface LinuxDriverOptions extends DriverOptions {
-  /** What keeps new instances apart from the host's kernel. Default `container`. */
+  /** The isolation level of new instances from the host's kernel. Default `container`. */
   isolation?: Isolation;
   /** Directory of the private `runsc`, for `gvisor`. Default `SVC_RUNSC_DIR`, else `/var/lib/svc/runsc`. */
   runscDirectory?: string;
@@ -35,14 +35,14 @@ export interface LinuxDriverOptions extends DriverOptions {
    */
   ociRuntime?: 'runc' | 'crun' | 'runsc' | 'kata' | (string & {});
   /**
-   * Who calls CRIU for a restore: the driver itself, or the OCI runtime, which is slower. Default `driver`, but `runtime` on
+   * The caller of CRIU for a restore: the driver itself, or the OCI runtime, which is slower. Default `driver`, but `runtime` on
    * cgroup v2, where only the runtime can rule over devices.
    */
   restoreBy?: 'driver' | 'runtime';
   /** Size of the store's image in MiB when it is first made. Default 60 % of the free disk, at most 40 GiB; sparse. 0: plain directories. */
   storeSizeMiB?: number;
   /**
-   * Whether root inside may open raw sockets (CAP_NET_RAW). Default false: `ping` works without, as long as its program has
+   * Root inside may open raw sockets (CAP_NET_RAW). Default false: `ping` works without, as long as its program has
    * no file capabilities, but a program can then forge no packets.
    */
   rawSockets?: boolean;
@@ -61,7 +61,7 @@ export interface LinuxDriverOptions extends DriverOptions {
   /** Memory that all sandboxes together may use, MiB. Default: the host's but a tenth, at least 256 MiB and at most 2 GiB. */
   maxMemoryMiB?: number;
   /**
-   * What instances without layers stand on: `debian`, the root file system that `buildBase` makes, or `host`, the host's `/usr`
+   * The root file system of instances without layers: `debian`, which `buildBase` makes, or `host`, the host's `/usr`
    * below a small skeleton. Default `SVC_BASE_ROOT`, else `debian`.
    */
   baseRoot?: BaseRoot | undefined;

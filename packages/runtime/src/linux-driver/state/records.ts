@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import type { Isolation } from '../../contract/capabilities.js';
 import type { InstanceSpec } from '../../contract/instance.js';
 
-/** What is remembered of an instance on disk, written before anything of it is made. */
+/** The record of an instance on disk, written before anything of it is made. */
 export interface InstanceEntry {
   /** Name of everything on the host: directory, cgroup, container. Never used twice. */
   name: string;
@@ -23,7 +23,7 @@ export interface InstanceEntry {
   /** `making`: half-made when no process works on it. */
   state: 'making' | 'pooled' | 'live';
   spec: InstanceSpec;
-  /** What keeps it apart from the host's kernel. Absent in records of earlier versions: `container`. */
+  /** The isolation level from the host's kernel. Absent in records of earlier versions: `container`. */
   isolation?: Isolation;
   /** Which pair of addresses it has in the block of the network. */
   lease: number;
@@ -39,13 +39,13 @@ export interface InstanceEntry {
   held?: boolean;
   /** Agent directory it runs from. */
   agent: string;
-  /** What its file system stands on. */
+  /** The layers below its file system. */
   layers: string[];
-  /** Whether no file that it wrote has the inode number of one of its layers. Absent in records of earlier versions. */
+  /** True if no file that it wrote has the inode number of one of its layers. Absent in records of earlier versions. */
   numbered?: boolean;
 }
 
-/** What keeps an instance apart, or kept it when its memory was stored. Records of earlier versions do not say. */
+/** The isolation level of an instance, or of the one whose memory was stored. Records of earlier versions do not say. */
 export function isolationOf({ isolation }: { isolation?: Isolation }): Isolation {
   return isolation ?? 'container';
 }
@@ -60,7 +60,7 @@ export class Records {
   constructor(directory: string) {
     this.#directory = directory;
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    // What a process was writing when it was killed.
+    // A process was writing this file when it was killed.
     for (const file of readdirSync(directory)) if (file.endsWith('.tmp')) rmSync(join(directory, file));
   }
 

@@ -14,10 +14,10 @@ export interface Space {
 }
 
 /**
- * How large the ballast should be: a file in the store that takes room there and none on the host. The image grows as
+ * Returns the size of the reserve file: a file in the store that takes room there and none on the host. The image grows as
  * sandboxes write, so without it the host could be full while the store believes to have room: writes of every sandbox
  * would fail in the middle, and the database with them. With it, the store is full first. Deleting needs no free blocks
- * of data, so a store that is full of ballast can still be emptied.
+ * of data, so a store that is full with the reserve file can still be emptied.
  */
 export function desiredBallast({ storeFree, hostFree, reserve, ballast }: Space): number {
   const room = storeFree + ballast;
@@ -25,7 +25,7 @@ export function desiredBallast({ storeFree, hostFree, reserve, ballast }: Space)
   return Math.floor(Math.max(0, room - mayWrite) / MIB) * MIB;
 }
 
-/** Whether a ballast may stay as it is. None left where none is needed is worth a write. */
+/** Returns true if a reserve file may stay as it is. Its removal where none is needed is worth a write. */
 export function isSmallChange(ballast: number, desired: number): boolean {
   return desired === 0 ? ballast === 0 : Math.abs(desired - ballast) < STEP_BYTES;
 }

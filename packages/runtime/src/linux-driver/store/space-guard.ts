@@ -14,19 +14,19 @@ const MIB = 2 ** 20;
 const TRIM_BYTES = 128 * MIB;
 const TRIM_PAUSE_MS = 10_000;
 const FILE = 'ballast';
-/** How long a caller waits at most for room that ended sandboxes have yet to give back: a busy disk takes its time. */
+/** The longest that a caller waits for the room of ended sandboxes: a busy disk takes its time. */
 const RECLAIM_MS = 60_000;
 /** Committing costs every sandbox: not one right after another. */
 const RECLAIM_PAUSE_MS = 1_000;
-/** How long one round waits for removals, before it looks at what others gave back. */
+/** The time that one round waits for removals, before it looks at the room that others gave back. */
 const REMOVALS_MS = 5_000;
 /**
- * How long after a removal its room may still come: the kernel lets go of the last mounts of a file system in its own time,
+ * The time after a removal in which its room may still come: the kernel releases the last mounts of a file system asynchronously,
  * and until then knows of no deleted subvolume that could be waited for.
  */
 const SETTLING_MS = 15_000;
 
-/** How often something is tried for which the store has room, but not to describe it. */
+/** The number of attempts at something for which the store has room, but not to describe it. */
 const TRIES = 4;
 
 export interface SpaceGuardOptions {
@@ -163,7 +163,7 @@ export class SpaceGuard {
     return this.#options.background.idleForMs < SETTLING_MS;
   }
 
-  /** What there is to write into, whether the ballast holds it back or not, and what the host has for it. */
+  /** The room for writes, including the reserve file, within the host's free space. */
   #room(): number {
     const { storeFreeBytes, hostFreeBytes } = this.use();
     return storeFreeBytes + this.#ballast() + hostFreeBytes;

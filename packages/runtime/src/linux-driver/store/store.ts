@@ -22,7 +22,7 @@ export function defaultStoreSizeMiB(dataDir: string): number {
   return Math.max(MIN_SIZE_MIB, Math.floor(Math.min(free * 0.6, 40 * GIB) / MIB));
 }
 
-/** What the kernel counted of a subvolume, bytes. Its counter may be below zero for a while, and is printed without a sign then. */
+/** Reads the kernel's count of a subvolume, bytes. Its counter may be below zero for a while, and is printed without a sign then. */
 export function countedBytes(text: string): number {
   return Math.max(0, Number(BigInt.asIntN(64, BigInt(text.trim()))));
 }
@@ -36,9 +36,9 @@ export interface StoreCallOptions {
 /** Where writable file systems, layers and checkpoints live: btrfs in a loop image, the data directory's own btrfs, or plain directories. */
 export class Store {
   kind: 'btrfs' | 'plain' = 'plain';
-  /** Whether a subvolume's size can be limited. */
+  /** A subvolume's size can be limited. */
   quota = false;
-  /** Whether it is an image in a file that grows as it fills. */
+  /** The store is an image in a file that grows as it fills. */
   image = false;
   /** Why disk limits or fast copies are missing. */
   problem: string | undefined;
@@ -155,7 +155,7 @@ export class Store {
     return stats.blocks * stats.bsize;
   }
 
-  /** Whether so little is left that a failed write needs no other explanation. */
+  /** Returns true if so little is left that a failed write needs no other explanation. */
   isFull(): boolean {
     const stats = statfsSync(this.view('.'));
     return stats.bavail * stats.bsize < FULL_BYTES;
@@ -174,7 +174,7 @@ export class Store {
     return this.#namespace.view(join(this.#paths.store, path));
   }
 
-  /** Whether it can be used. */
+  /** True if it can be used. */
   get mounted(): boolean {
     return this.#keeper?.alive === true;
   }

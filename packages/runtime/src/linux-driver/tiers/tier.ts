@@ -20,7 +20,7 @@ export type Origin =
       trial?: boolean;
     };
 
-/** What brings an instance to life, its file systems mounted already. */
+/** The command that starts an instance, its file systems mounted already. */
 export interface StartCommand {
   command: string[];
   /** OCI runtime to try with the same words when the command's own fails. */
@@ -29,15 +29,15 @@ export interface StartCommand {
   cgroup?: OciConfig['linux']['resources'];
   /** Images of memory that the command reads. */
   images?: Images;
-  /** Whether the limits of one user are to be set once it runs, because the kernel counts it along user namespaces. */
+  /** True if the limits of one user are to be set once it runs, because the kernel counts them along user namespaces. */
   limitsUsers?: boolean;
-  /** Whether the network namespace exists before the command and has the instance's name. Else it is the command's work. */
+  /** True if the network namespace exists before the command and has the instance's name. Else the command makes it. */
   networkFirst?: boolean;
 }
 
 /** Gives one name to a machine, later. */
 export interface NameWriter {
-  /** Whether a program inside gives it: then the machine has to go on before {@link write} settles. */
+  /** True if a program inside writes it: the machine then has to continue before {@link write} settles. */
   readonly inside: boolean;
   /** Settles when the machine has the name. @throws {DriverError} `create_failed` */
   write(name: string): Promise<void>;
@@ -60,13 +60,13 @@ export interface StoreMemoryOptions {
  */
 export interface OciTier {
   readonly isolation: Isolation;
-  /** Whether instances can have a range of host ids each. */
+  /** Instances can have a range of host ids each. */
   readonly ownIds: boolean;
   /** Why there can be no instances of this tier on this host; undefined: there can. One sentence. */
   readonly problem: string | undefined;
   /** Why memory cannot be stored; undefined: it can, as far as the host's programs tell until it is tried. One sentence. */
   memoryProblem: string | undefined;
-  /** What the runtime finds as `config.json`. */
+  /** The `config.json` of the runtime. */
   bundle(entry: InstanceEntry, config: OciConfig): object;
   start(entry: InstanceEntry, origin: Origin, config: OciConfig): StartCommand;
   /** @throws {DriverError} `undumpable` for what is known before a try. */

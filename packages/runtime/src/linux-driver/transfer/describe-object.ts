@@ -8,7 +8,7 @@ import type { LinuxHost } from '../host/linux-host.js';
 import { readLayerFacts } from '../rootfs/layer-facts.js';
 import { needsOf, type ObjectHead } from './object-head.js';
 
-/** Whether an object is here, whole. */
+/** Returns true if an object is here, whole. */
 export function isHere(host: LinuxHost, { kind, id }: StoredObject): boolean {
   switch (kind) {
     case 'agent':
@@ -23,7 +23,7 @@ export function isHere(host: LinuxHost, { kind, id }: StoredObject): boolean {
   }
 }
 
-/** What is told of an object that is here. @throws {DriverError} `not_found` */
+/** Describes an object that is here. @throws {DriverError} `not_found` */
 export async function describeObject(
   host: LinuxHost,
   object: StoredObject,

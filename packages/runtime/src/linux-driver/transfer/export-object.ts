@@ -7,7 +7,7 @@ import type { ObjectHead } from './object-head.js';
 import { startPacking } from './run-tar.js';
 import { exportCommand } from './tar-commands.js';
 
-/** What of an object is sent; the empty part beside a layer is made anew. */
+/** The parts of an object that are sent; the empty part beside a layer is made anew. */
 const PARTS: Record<ObjectKind, string[]> = {
   agent: ['.'],
   base: ['base.json', 'root'],

@@ -24,7 +24,7 @@ import { runUnpacking } from './run-tar.js';
 import { unpackCommand } from './tar-commands.js';
 
 const MAX_BYTES = 32 * 2 ** 30;
-/** What tar adds to files: headers, and what fills up blocks. */
+/** The bytes that tar adds to files: headers and padding. */
 const OVERHEAD = { factor: 1.5, bytes: 64 * 2 ** 20 };
 const CALL_MS = 300_000;
 

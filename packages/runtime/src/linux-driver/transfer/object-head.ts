@@ -8,16 +8,16 @@ import { requireObject } from '../../transfer/object-id.js';
 import type { CheckpointRecord } from '../checkpoints/checkpoint.js';
 import type { HostFile } from '../checkpoints/host-files.js';
 
-/** What of a checkpoint's record goes with it: the rest is of the store that it lies in. */
+/** The part of a checkpoint's record that goes with it: the rest belongs to the store that it lies in. */
 export type MovedCheckpoint = Omit<CheckpointRecord, 'id' | 'sizeBytes' | 'inMemory'>;
 
-/** What of a layer's record goes with it. */
+/** The part of a layer's record that goes with it. */
 export interface MovedLayer {
   full: boolean;
   base?: string | undefined;
 }
 
-/** What is told of an object before its content. */
+/** The description that precedes the content of an object. */
 export interface ObjectHead extends ObjectDescription {
   layer?: MovedLayer;
   checkpoint?: MovedCheckpoint;
@@ -27,7 +27,7 @@ const MAX_LAYERS = 256;
 const MAX_ADDRESSES = 16;
 const MAX_FILES = 20_000;
 
-/** What has to be there before an object. */
+/** Returns the objects that must exist before an object. */
 export function needsOf({ layer, checkpoint }: Pick<ObjectHead, 'layer' | 'checkpoint'>): StoredObject[] {
   const layers = checkpoint?.layers ?? (layer === undefined || layer.full ? [] : [layer.base ?? HOST_BASE]);
   return [

@@ -31,7 +31,7 @@ export function startPacking(command: readonly string[], changing = false): Pack
       detail: stderr(),
     });
   });
-  // Whoever reads the stream asks later.
+  // The reader of the stream asks later.
   done.catch(() => undefined);
   return { tar: child.stdout, done };
 }

@@ -15,7 +15,7 @@ export function linuxTransfers(host: LinuxHost, tiers: Tiers, key: Buffer): Tran
   const machine = readMachine();
   const importing = new KeyedMutex();
   const storing = new KeyedMutex();
-  /** What is told of an object that can be sent. */
+  /** Describes an object that can be sent. */
   const describe = async (object: StoredObject): Promise<ObjectHead> => {
     await host.up();
     // One that was made for copies at once may be in memory only.

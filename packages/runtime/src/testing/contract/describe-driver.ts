@@ -22,7 +22,7 @@ export interface DescribeDriverOptions {
   skip?: string | undefined;
   /** Directory for the temporary data directory. Default: the system's. */
   parent?: string;
-  /** What this driver is known not to pass. */
+  /** The tests that this driver is known not to pass. */
   gaps?: Gaps;
   /** Leaked resources that only this kind of driver can leave on the host (cgroups, namespaces, links), by name. */
   leaks?: (dataDir: string) => Promise<string[]> | string[];

@@ -59,7 +59,7 @@ export function volumePromises(bench: Workbench): void {
       let bytes = 0;
       for await (const chunk of read.content) bytes += (chunk as Buffer).length;
       expect(bytes).toBe(read.sizeBytes);
-      // Whoever stops reading holds nothing up.
+      // A reader that stops blocks nothing.
       (await content.read('/file')).content.destroy();
       await volumes.delete('large');
     });

@@ -12,7 +12,7 @@ export interface DescribeEscapesOptions {
   skip?: string | undefined;
   /** Directory for the temporary directories. Default: the system's. */
   parent?: string;
-  /** What this driver is known not to pass. */
+  /** The tests that this driver is known not to pass. */
   gaps?: Gaps;
 }
 

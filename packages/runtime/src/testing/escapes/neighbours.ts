@@ -46,7 +46,7 @@ for base in (root, proc):
 c.send(b"x")
 `;
 
-/** What root does to the daemon of its own sandbox: everything that debuggers can do, and what only an attacker wants. */
+/** Attacks of root on the daemon of its own sandbox: everything that debuggers can do, and calls that only an attacker wants. */
 const ON_DAEMON = `
 import ctypes, os, signal, socket
 libc = ctypes.CDLL(None, use_errno=True)
@@ -80,7 +80,7 @@ for pid in daemons:
 print("environment", [name for pid in daemons for name in open("/proc/%d/environ" % pid).read().split("\\0") if "TOKEN" in name or "KEY" in name or "SECRET" in name])
 `;
 
-/** What sandboxes that share something, or know of each other, could make of each other and of the host. */
+/** Attacks of sandboxes that share something, or know of each other, on each other and on the host. */
 export function neighbourEscapes(bench: Workbench, outside: Outside): void {
   describe('sandboxes beside each other', () => {
     it('that pass descriptors through a socket in a shared volume give away nothing of the host', async () => {

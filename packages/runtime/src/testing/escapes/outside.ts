@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect } from 'vitest';
 
-/** What the attacks look for in what a sandbox shows. */
+/** The text that the attacks look for in a sandbox's view. */
 export const SECRET = 'the-secret-of-the-host';
 
 /** A directory of the host with files that attacks aim at: nothing in it may be read, changed, added or deleted. */

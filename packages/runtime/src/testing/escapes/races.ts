@@ -15,7 +15,7 @@ const TRIES = Number(process.env.SVC_ESCAPE_TRIES ?? (process.env.SVC_HEAVY ? 20
 /** Requests at a time. */
 const WORKERS = 8;
 
-/** What a program inside does again and again, in `$ARGV[0]`, aiming at `$ARGV[1]` of the host. Perl. */
+/** Programs that repeat a change inside, in `$ARGV[0]`, aiming at `$ARGV[1]` of the host. Perl. */
 const RACES: [string, string][] = [
   [
     'links in the place of directories',

@@ -11,7 +11,7 @@ import { smallRootFileSystem } from './root-file-system.js';
 const swapEtc = (target: string) =>
   `perl -e 'symlink "${target}", "/link"; fork and exit; for (;;) { rename "/etc", "/real"; rename "/link", "/etc"; rename "/etc", "/link"; rename "/real", "/etc" }' </dev/null >/dev/null 2>&1`;
 
-/** What root in a running sandbox, or what it left behind, could make the driver do. */
+/** Attacks on the driver by root in a running sandbox, or by files that it left. */
 export function sandboxEscapes(bench: Workbench, outside: Outside): void {
   const importLayer = async (entries: TarTestEntry[]) =>
     (await bench.driver.layers.importTar(tarOfEntries(entries))).id;

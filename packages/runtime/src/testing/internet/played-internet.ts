@@ -22,7 +22,7 @@ export const WORLD = {
   mirror: '10.77.0.80',
 } as const;
 
-/** What the world's resolver answers. */
+/** The answers of the world's resolver. */
 export const NAMES: Readonly<Record<string, string>> = {
   'one.test': WORLD.one,
   'api.one.test': WORLD.one,
@@ -60,7 +60,7 @@ export interface PlayedInternet {
   forward(port: number, host?: string): Promise<number>;
   /** A port on the loopback of where the driver runs that leads to one of this process's loopback. */
   lend(port: number): Promise<number>;
-  /** What the servers saw so far: also of a request that has just been answered, for they write it down before they answer. */
+  /** The requests that the servers saw so far: also one that has just been answered, for they write it down before they answer. */
   readonly seen: readonly Seen[];
   forget(): void;
   close(): Promise<void>;
