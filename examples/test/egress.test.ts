@@ -4,7 +4,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
-import { type PlayedInternet, playInternet, WORLD } from '@svc/runtime/testing';
+import { type FakeInternet, startFakeInternet, WORLD } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { runExample } from './run-example.js';
 
@@ -13,11 +13,11 @@ if (!linux) console.warn('examples of network settings: skipped, this host canno
 
 /** With servers that play the services which the examples call. */
 describe.skipIf(!linux)('examples that need network settings enforced', () => {
-  let internet: PlayedInternet;
+  let internet: FakeInternet;
   let config: string;
 
   beforeAll(async () => {
-    internet = await playInternet();
+    internet = await startFakeInternet();
     // The server's user reads a file of it.
     chmodSync(internet.directory, 0o711);
     const trustedRoots = path.join(internet.directory, 'roots.pem');

@@ -15,7 +15,12 @@ export {
   unpackTree,
 } from './backup/store-restore.js';
 export { type BaseRoot, baseRoots } from './contract/base-root.js';
-export { type Apartness, type Capabilities, type Isolation, isolations } from './contract/capabilities.js';
+export {
+  type Capabilities,
+  type Isolation,
+  type IsolationLevel,
+  isolations,
+} from './contract/capabilities.js';
 export type {
   CreateOptions,
   DaemonProgram,

@@ -10,13 +10,13 @@ export {
   startHostileDaemon,
 } from './testing/hostile-daemon.js';
 export {
+  type FakeInternet,
   NAMES,
-  type PlayedInternet,
   PROXY_USER,
-  playInternet,
   type Seen,
+  startFakeInternet,
   WORLD,
-} from './testing/internet/played-internet.js';
+} from './testing/internet/fake-internet.js';
 export { findLeaks, findLinks } from './testing/leaks.js';
 export { paxRecord, type TarTestEntry, tarBytes, tarOf, tarOfEntries } from './testing/tar.js';
 export { type DriverFactory, type MadeInstance, Workbench } from './testing/workbench.js';

@@ -28,7 +28,7 @@ export async function trialStart(driver: Driver): Promise<TrialStart | undefined
     await instance.destroy();
     return { startedMs, ...memory };
   } catch (error) {
-    if (lacksRoom(error)) return undefined;
+    if (outOfRoom(error)) return undefined;
     throw error;
   }
 }
@@ -48,14 +48,14 @@ async function trialRestore(
     await restored.destroy();
     return { restoredMs };
   } catch (error) {
-    if (lacksRoom(error)) return {};
+    if (outOfRoom(error)) return {};
     return { memoryProblem: `Memory cannot be stored and restored on this host: ${reasonOf(error)}` };
   } finally {
     await driver.deleteCheckpoint(checkpointId);
   }
 }
 
-function lacksRoom(error: unknown): boolean {
+function outOfRoom(error: unknown): boolean {
   return DriverError.is(error) && ['no_capacity', 'storage_full'].includes(error.code);
 }
 

@@ -6,7 +6,7 @@ import {
   refusal,
   requireRoom,
 } from '../src/linux-driver/cgroups/admission.js';
-import { desiredBallast, isSmallChange } from '../src/linux-driver/store/ballast.js';
+import { desiredReserve, isSmallChange } from '../src/linux-driver/store/reserve-file.js';
 
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
@@ -61,12 +61,12 @@ describe('a sandbox more', () => {
   });
 });
 
-describe('the ballast of a store', () => {
-  const space = (storeFree: number, hostFree: number, ballast = 0) => ({
+describe('the reserve file of a store', () => {
+  const space = (storeFree: number, hostFree: number, reserved = 0) => ({
     storeFree: storeFree * MIB,
     hostFree: hostFree * MIB,
     reserve: 1000 * MIB,
-    ballast: ballast * MIB,
+    reserved: reserved * MIB,
   });
   it.each([
     ['is not there while the host has room', space(5_000, 10_000), 0],
@@ -75,7 +75,7 @@ describe('the ballast of a store', () => {
     ['takes everything when the host has only its reserve', space(5_000, 500), 5_000],
     ['goes when there is room again', space(3_000, 10_000, 2_000), 0],
   ])('%s', (_, given, expectedMiB) => {
-    expect(desiredBallast(given) / MIB).toBe(expectedMiB);
+    expect(desiredReserve(given) / MIB).toBe(expectedMiB);
   });
 
   it.each([
@@ -83,8 +83,8 @@ describe('the ballast of a store', () => {
     [2_000, 2_100, false],
     [20, 0, false],
     [0, 0, true],
-  ])('of %i MiB that should have %i stays: %s', (ballast, desired, stays) => {
-    expect(isSmallChange(ballast * MIB, desired * MIB)).toBe(stays);
+  ])('of %i MiB that should have %i stays: %s', (reserved, desired, stays) => {
+    expect(isSmallChange(reserved * MIB, desired * MIB)).toBe(stays);
   });
 });
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { isInsideVfork } from '../src/linux-driver/criu/standstill.js';
+import { isInsideVfork } from '../src/linux-driver/criu/quiesce.js';
 import { explainDumpFailure, ranOutOfTime } from '../src/linux-driver/criu/undumpable.js';
 
 describe("what CRIU's log of a failed dump says", () => {

@@ -117,8 +117,8 @@ describe('a volume whose files a program swaps while they are worked on', () => 
       await expect(changeEntry(root, `${way}/file`, { mode: 0o777 })).rejects.toThrow();
     }
     await write(path.join(root, 'own'), 'own');
-    await link(path.join(root, 'own'), path.join(root, 'twin'));
-    await deleteEntry(root, 'twin');
+    await link(path.join(root, 'own'), path.join(root, 'second'));
+    await deleteEntry(root, 'second');
     expect(await read('own')).toBe('own');
     expect(await stateOfOutside()).toBe(before);
   });

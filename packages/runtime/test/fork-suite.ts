@@ -40,7 +40,7 @@ export function describeForks(
       await bench.close();
       await bench.remove();
       console.log(
-        'milliseconds until every copy answers, MiB of all copies, milliseconds of standstill for the source',
+        'milliseconds until every copy answers, MiB of all copies, milliseconds for which the source is frozen',
       );
       console.table(rows);
     });
@@ -73,7 +73,7 @@ export function describeForks(
         // The source goes on before, while and after its copies are made.
         let count = 3;
         expect(await step(client, program)).toBe('3');
-        const row: Record<string, number> = { standstill: made.frozenMs };
+        const row: Record<string, number> = { frozen: made.frozenMs };
         for (const number of counts.filter((count) => count <= most)) {
           const { copies, ms } = await fork('kind', number);
           row[`${number}`] = ms;

@@ -6,7 +6,7 @@ import { IncusError } from '../src/incus/incus-error.js';
 import { readAnswer, readOperation } from '../src/incus/read-answer.js';
 import { readEvent } from '../src/incus/watch-events.js';
 import { FrameReader, pongFrame } from '../src/incus/web-socket-frames.js';
-import { done, failed, OPERATION, PlayedIncus, started } from './played-incus.js';
+import { done, FakeIncus, failed, OPERATION, started } from './fake-incus.js';
 
 describe('addresses of Incus', () => {
   it.each([
@@ -62,7 +62,7 @@ describe('answers of Incus', () => {
 describe('calls of Incus', () => {
   it('wait for the operation, however often a wait is too short', async () => {
     let waits = 0;
-    await using played = await PlayedIncus.start(({ method, path }) => {
+    await using incus = await FakeIncus.start(({ method, path }) => {
       if (method === 'POST') return started();
       if (path === `${OPERATION}/wait`) {
         waits += 1;
@@ -72,18 +72,18 @@ describe('calls of Incus', () => {
       }
       return done({ status_code: 103 });
     });
-    const client = new IncusClient({ address: played.socketPath, project: 'mine' });
+    const client = new IncusClient({ address: incus.socketPath, project: 'mine' });
     expect(await client.call({ method: 'POST', path: '/images', body: { a: 1 } })).toEqual({
       fingerprint: 'f',
     });
-    expect(played.requests[0]!.query.get('project')).toBe('mine');
-    expect(JSON.parse(played.requests[0]!.body.toString())).toEqual({ a: 1 });
+    expect(incus.requests[0]!.query.get('project')).toBe('mine');
+    expect(JSON.parse(incus.requests[0]!.body.toString())).toEqual({ a: 1 });
     client.close();
   });
 
   it('go to the next member where nobody listens, and stay with it', async () => {
-    await using played = await PlayedIncus.start(() => done('here'));
-    const address = `${join(played.socketPath, '../missing')},${played.socketPath}`;
+    await using incus = await FakeIncus.start(() => done('here'));
+    const address = `${join(incus.socketPath, '../missing')},${incus.socketPath}`;
     const client = new IncusClient({ address });
     expect(await client.call({ method: 'PUT', path: '/x', body: {} })).toBe('here');
     expect(await client.call({ path: '/x' })).toBe('here');
@@ -91,8 +91,8 @@ describe('calls of Incus', () => {
   });
 
   it('are not sent twice when a change may have been made', async () => {
-    await using broken = await PlayedIncus.start(() => ({ destroy: true }));
-    await using whole = await PlayedIncus.start(() => done('here'));
+    await using broken = await FakeIncus.start(() => ({ destroy: true }));
+    await using whole = await FakeIncus.start(() => done('here'));
     const client = new IncusClient({ address: `${broken.socketPath},${whole.socketPath}` });
     await expect(client.call({ method: 'POST', path: '/x', body: {} })).rejects.toMatchObject({ status: 0 });
     expect(whole.requests).toEqual([]);
@@ -101,8 +101,8 @@ describe('calls of Incus', () => {
   });
 
   it('go to others first once a member has not answered in time', async () => {
-    await using stuck = await PlayedIncus.start(() => ({ silent: true }));
-    await using whole = await PlayedIncus.start(() => done('here'));
+    await using stuck = await FakeIncus.start(() => ({ silent: true }));
+    await using whole = await FakeIncus.start(() => done('here'));
     const client = new IncusClient({ address: `${stuck.socketPath},${whole.socketPath}` });
     const late = client.call({ method: 'PUT', path: '/x', body: {}, timeoutMs: 100 });
     await expect(late).rejects.toMatchObject({ status: 0, message: 'Incus did not answer in time.' });
@@ -112,8 +112,8 @@ describe('calls of Incus', () => {
   });
 
   it('find nothing where Incus says so, and reject with the reason of an abort', async () => {
-    await using played = await PlayedIncus.start(() => failed(404, 'Not Found'));
-    const client = new IncusClient({ address: played.socketPath });
+    await using incus = await FakeIncus.start(() => failed(404, 'Not Found'));
+    const client = new IncusClient({ address: incus.socketPath });
     expect(await client.find({ path: '/instances/x' })).toBeUndefined();
     const reason = new Error('enough');
     await expect(client.call({ path: '/x', signal: AbortSignal.abort(reason) })).rejects.toBe(reason);

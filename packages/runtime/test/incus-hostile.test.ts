@@ -16,7 +16,7 @@ import { readRecord } from '../src/incus-driver/incus-instance.js';
 import { createIncusDriver } from '../src/incus-driver/index.js';
 import { keys } from '../src/incus-driver/keys.js';
 import { countOf, readImages } from '../src/incus-driver/read-wire.js';
-import { OPERATION } from './played-incus.js';
+import { OPERATION } from './fake-incus.js';
 
 /** A member that answers whatever a test writes, byte by byte. */
 describe('a member of Incus that lies', () => {

@@ -15,7 +15,7 @@ import { incusCapabilities } from '../src/incus-driver/capabilities.js';
 import { IncusCluster } from '../src/incus-driver/incus-cluster.js';
 import { requireSpec } from '../src/incus-driver/instance-config.js';
 import { imageKeys, keys, volumeIdOf, volumeName } from '../src/incus-driver/keys.js';
-import { type LostOptions, removeOfLost } from '../src/incus-driver/lost-leftovers.js';
+import { type LostOptions, removeOfLost } from '../src/incus-driver/lost-orphans.js';
 import { readVolumePlaces, readVolumes } from '../src/incus-driver/read-wire.js';
 import { callsOfAgent } from '../src/incus-driver/volumes/agent-calls.js';
 import { AGENT_VOLUME, agentBody } from '../src/incus-driver/volumes/agent-spec.js';
@@ -34,7 +34,7 @@ import { RetryLater } from '../src/shared/retry-later.js';
 import { runProgram } from '../src/shared/run-program.js';
 import { PlainVolumes } from '../src/volumes/plain-volumes.js';
 import { bundleModule } from './bundle-module.js';
-import { done, failed, OPERATION, PlayedIncus, type PlayedRequest } from './played-incus.js';
+import { done, FakeIncus, type FakeRequest, failed, OPERATION } from './fake-incus.js';
 
 const member = (name: string, status = 'Online') => ({ server_name: name, status }) as WireMember;
 
@@ -163,13 +163,13 @@ describe('what was announced of a file', () => {
 
 describe('volumes of the cluster', () => {
   let directory: string;
-  let incus: PlayedIncus;
+  let incus: FakeIncus;
   let volumes: IncusVolumes;
   let cleanUp: RetryLater;
   let stored: { name: string; location: string; config: Record<string, string>; created_at: string }[];
   let inUse: Set<string>;
   let members: { server_name: string; status: string }[];
-  let answerVolumes: ((request: PlayedRequest) => ReturnType<typeof done> | undefined) | undefined;
+  let answerVolumes: ((request: FakeRequest) => ReturnType<typeof done> | undefined) | undefined;
   const failures: string[] = [];
 
   beforeEach(async () => {
@@ -178,7 +178,7 @@ describe('volumes of the cluster', () => {
     members = [member('a'), member('b')];
     answerVolumes = undefined;
     failures.length = 0;
-    incus = await PlayedIncus.start((request) => answerVolumes?.(request) ?? play(request));
+    incus = await FakeIncus.start((request) => answerVolumes?.(request) ?? play(request));
     const access = { address: incus.socketPath, project: 'svc' };
     const client = new IncusClient(access);
     cleanUp = new RetryLater({ onFailure: (name, error) => failures.push(`${name}: ${error}`) });
@@ -202,7 +202,7 @@ describe('volumes of the cluster', () => {
   });
 
   const path = '/1.0/storage-pools/p/volumes/custom';
-  function play({ method, path: asked, query, body }: PlayedRequest) {
+  function play({ method, path: asked, query, body }: FakeRequest) {
     if (asked === '/1.0/cluster/members') return done(members);
     const told = (volume: (typeof stored)[number]) => ({
       ...volume,

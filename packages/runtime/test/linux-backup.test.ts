@@ -131,8 +131,8 @@ describe.skipIf(skip !== undefined).each(stores)(
           await eventually('the program to go on', async () => (await count(inside)) > before);
         }
         // Files of the layer and of what was written above it are still told apart.
-        const twins = `find /opt /etc -xdev -type f -printf '%i %n %p\\n' | awk '$2 == 1 { print $1 }' | sort | uniq -d`;
-        expect((await inside.run(twins, 'root')).stdout).toBe('');
+        const duplicates = `find /opt /etc -xdev -type f -printf '%i %n %p\\n' | awk '$2 == 1 { print $1 }' | sort | uniq -d`;
+        expect((await inside.run(duplicates, 'root')).stdout).toBe('');
       } finally {
         await restored.close({ destroyInstances: true });
       }

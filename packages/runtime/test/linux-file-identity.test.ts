@@ -26,7 +26,7 @@ const write = (directory: string) =>
   `mkdir -p ${directory}; for i in $(seq ${FILES}); do echo "${directory} $i" >${directory}/$i; done`;
 
 /** Names of different files with the same two numbers, of which hard links are no example. */
-const TWINS = `find / /usr/local /usr/mine -xdev -printf '%D:%i %n %y %p\\n' 2>/dev/null |
+const DUPLICATES = `find / /usr/local /usr/mine -xdev -printf '%D:%i %n %y %p\\n' 2>/dev/null |
   awk '$2 == 1 || $3 == "d" { if ($1 in seen && seen[$1] != $4) print seen[$1], $4; seen[$1] = $4 }' | head -n 20`;
 
 /**
@@ -72,7 +72,7 @@ for n in range(1000):
 `;
 
 /** The output of a program that continues in a copy of its sandbox. */
-async function toldByCopy(client: DaemonClient, copy: () => Promise<DaemonClient>): Promise<string> {
+async function outputOfCopy(client: DaemonClient, copy: () => Promise<DaemonClient>): Promise<string> {
   const told = async (of: DaemonClient) => (await of.run('cat /tmp/told')).stdout;
   const before = await told(client);
   const there = await copy();
@@ -114,7 +114,7 @@ describe.skipIf(skip !== undefined).each<{ base: BaseRoot; absent: boolean }>([
   it.skipIf(absent).each(stacks)('$title have numbers of their own', async ({ make }) => {
     const { client } = await make();
     await client.run(`${write('/opt/mine')}; ${write('/usr/mine')}`, 'root');
-    expect((await client.run(TWINS, 'root')).stdout).toBe('');
+    expect((await client.run(DUPLICATES, 'root')).stdout).toBe('');
     // Tools refuse to copy a file to itself when the numbers are equal.
     const copy = `for i in $(seq 1 10 ${FILES}); do cp /opt/mine/$i /etc/debian_version && mv /opt/mine/$i /etc/profile || exit; done`;
     expect((await client.run(copy, 'root')).stderr).toBe('');
@@ -128,7 +128,7 @@ describe.skipIf(skip !== undefined).each<{ base: BaseRoot; absent: boolean }>([
       await instance.checkpoint({ checkpointId: 'files', memory: false, then: 'destroy' });
       const copy = await bench.restore('files', false);
       await copy.client.run(`${write('/opt/mine')}; ${write('/usr/mine')}`, 'root');
-      expect((await copy.client.run(TWINS, 'root')).stdout).toBe('');
+      expect((await copy.client.run(DUPLICATES, 'root')).stdout).toBe('');
     },
   );
 
@@ -140,7 +140,7 @@ describe.skipIf(skip !== undefined).each<{ base: BaseRoot; absent: boolean }>([
       await client.start(`exec 3<>/tmp/pipe; exec python3 -c '${MAPPER}' /home/user/mine /etc /opt`);
       await mapped(client);
       await instance.checkpoint({ checkpointId: 'mapped', memory: true, then: 'continue' });
-      const told = await toldByCopy(client, async () => (await bench.restore('mapped', true)).client);
+      const told = await outputOfCopy(client, async () => (await bench.restore('mapped', true)).client);
       expect(told).toMatch(/^\d+ 0$/m);
     },
   );
@@ -159,7 +159,7 @@ describe.skipIf(noMemory !== undefined)('a checkpoint of an earlier version', ()
       `${write('/opt/mine')}; ln /opt/mine/1 /opt/link; rm -r /opt/mine/2 /etc/shells /usr/games`,
       'root',
     );
-    expect((await client.run(TWINS, 'root')).stdout).not.toBe('');
+    expect((await client.run(DUPLICATES, 'root')).stdout).not.toBe('');
     await client.start('exec 3</opt/mine/3; rm -f /tmp/told; while sleep 0.1; do cat <&3 >>/tmp/told; done');
     await mapped(client);
     await instance.checkpoint({ checkpointId: 'old', memory: true, then: 'destroy' });
@@ -169,7 +169,7 @@ describe.skipIf(noMemory !== undefined)('a checkpoint of an earlier version', ()
     writeFileSync(record, JSON.stringify(earlier));
     const copy = await bench.restore('old', true);
     await copy.client.run(write('/opt/more'), 'root');
-    expect((await copy.client.run(TWINS, 'root')).stdout).toBe('');
+    expect((await copy.client.run(DUPLICATES, 'root')).stdout).toBe('');
     expect(
       await copy.client.output(
         'stat -c "%h %U" /opt/link; cat /opt/mine/300; ls /opt/mine/2 /etc/shells /usr/games 2>&1 | grep -c No',
@@ -201,7 +201,7 @@ describe.skipIf(noMemory !== undefined)('files of two volumes with the same numb
   it('stay what they are in a copy with memory', async () => {
     const { instance, client } = await start('apart');
     await instance.checkpoint({ checkpointId: 'apart', memory: true, then: 'continue' });
-    const told = await toldByCopy(client, async () => {
+    const told = await outputOfCopy(client, async () => {
       const spec = bench.spec({ mounts });
       return new DaemonClient(
         await bench.driver.restore({ id: 'copy', checkpointId: 'apart', memory: true, spec }),

@@ -167,7 +167,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
   it('cannot have the room of what they delete kept by the file that guards the reserve', async () => {
     const { store } = pathsOf(bench.dataDir);
     // As when the guard looks between the end of a program that filled the disk and the next trim.
-    const script = `cd ${store}; rm -f ballast; sync -f .; head -c 900M /dev/zero >gone; sync -f .; rm gone; sync -f .; fallocate -l 1100M ballast`;
+    const script = `cd ${store}; rm -f reserve; sync -f .; head -c 900M /dev/zero >gone; sync -f .; rm gone; sync -f .; fallocate -l 1100M reserve`;
     const { pid } = keeperOf(bench.dataDir);
     execFileSync('nsenter', [`--target=${pid}`, '--mount', 'sh', '-ec', script], { timeout: 60_000 });
     await eventually('the host to have its room again', () => hostFreeMiB() > HOST_MIB - 400, 60_000);

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openFiles } from '../src/linux-driver/checkpoints/host-files.js';
-import { requireDistinctMappings } from '../src/linux-driver/criu/twin-mappings.js';
+import { requireDistinctMappings } from '../src/linux-driver/criu/duplicate-mappings.js';
 import { findUndumpable } from '../src/linux-driver/criu/undumpable.js';
 
 let proc: string;

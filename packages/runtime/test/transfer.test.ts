@@ -23,7 +23,7 @@ async function* inOne(bytes: Buffer): AsyncGenerator<Buffer> {
 
 const BODY = Buffer.alloc(600_000, 'what an object holds ');
 const KEY = Buffer.alloc(32, 'k');
-const sealed = (body = BODY) => buffer(writeEnvelope({ what: 'a test' }, inPieces(body), KEY));
+const enveloped = (body = BODY) => buffer(writeEnvelope({ what: 'a test' }, inPieces(body), KEY));
 
 /** Large buffers are compared by it: to compare them value by value takes seconds. */
 const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex');
@@ -35,24 +35,24 @@ async function opened(bytes: Buffer, size?: number) {
 
 describe('an envelope', () => {
   it('gives what was put into it, however it is cut', async () => {
-    const bytes = await sealed();
+    const bytes = await enveloped();
     for (const size of [1_000, 65_536, bytes.length])
       expect(await opened(bytes, size).then(({ head, body }) => [head, digest(body)])).toEqual([
         { what: 'a test' },
         digest(BODY),
       ]);
     expect(digest(await buffer(writeEnvelope({ what: 'a test' }, inOne(BODY), KEY)))).toBe(digest(bytes));
-    expect((await opened(await sealed(Buffer.alloc(0)))).body.length).toBe(0);
+    expect((await opened(await enveloped(Buffer.alloc(0)))).body.length).toBe(0);
   });
 
   it('goes on from an offset', async () => {
-    const bytes = await sealed();
+    const bytes = await enveloped();
     for (const offset of [0, 1, 20, 262_144, bytes.length - 1, bytes.length, bytes.length + 5])
       expect(digest(await buffer(skipBytes(inPieces(bytes), offset)))).toBe(digest(bytes.subarray(offset)));
   });
 
   it('is refused when it is cut short anywhere, when a bit of it is another one, and when something follows', async () => {
-    const bytes = await sealed(BODY.subarray(0, 3_000));
+    const bytes = await enveloped(BODY.subarray(0, 3_000));
     for (let length = 0; length < bytes.length; length += 1)
       await expect(opened(bytes.subarray(0, length))).rejects.toMatchObject({ code: 'invalid_archive' });
     for (let at = 0; at < bytes.length; at += 1) {

@@ -26,7 +26,7 @@ function poolOf(options: Partial<WarmPoolOptions<string, string>> = {}) {
     onFailure: () => undefined,
     now: () => state.now,
     growth: {
-      spareOf: (kind) => (kind === 'mounted' ? undefined : kind),
+      pooledSpecOf: (kind) => (kind === 'mounted' ? undefined : kind),
       bytesOf: () => state.bytes,
       freeBytes: () => state.free,
     },

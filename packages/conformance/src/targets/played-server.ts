@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { playInternet, WORLD } from '@svc/runtime/testing';
+import { startFakeInternet, WORLD } from '@svc/runtime/testing';
 import { startServerProcess } from '../crash/server-process.js';
 import type { Tier } from '../embedded-options.js';
 import { SandboxShelf } from './sandboxes.js';
@@ -17,7 +17,7 @@ export async function startPlayedServer(tier: Tier): Promise<PlayedServer & { cl
   try {
     const dataDir = await mkdtemp(path.join(tmpdir(), 'svc-conformance-internet-'));
     closing.push(() => rm(dataDir, { recursive: true, force: true }));
-    const internet = await playInternet();
+    const internet = await startFakeInternet();
     closing.push(() => internet.close());
     const trustedRoots = path.join(internet.directory, 'ca.pem');
     await writeFile(trustedRoots, internet.ca);

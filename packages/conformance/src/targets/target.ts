@@ -1,4 +1,4 @@
-import type { PlayedInternet } from '@svc/runtime/testing';
+import type { FakeInternet } from '@svc/runtime/testing';
 import type { Capability } from '../capability.js';
 import type { Api } from '../wire/call.js';
 import type { Daemon } from '../wire/rpc.js';
@@ -57,7 +57,7 @@ export type Fault =
 /** A server of the target's driver whose only internet is a played one, which tells what it saw. */
 export interface PlayedServer extends Api {
   sandboxUrl: string;
-  internet: Pick<PlayedInternet, 'ca' | 'seen'>;
+  internet: Pick<FakeInternet, 'ca' | 'seen'>;
   newSandbox(options?: Record<string, unknown>, api?: Api): Promise<TestSandbox>;
   team(options?: TeamOptions): Promise<TestTeam>;
 }

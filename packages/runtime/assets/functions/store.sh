@@ -150,7 +150,7 @@ store_measure() { # PATH: answers what its files take
   answer bytes "${bytes%%[!0-9]*}"
 }
 
-store_ballast() { # FILE NOW DESIRED: makes the file that takes room as large as desired, bytes
+store_reserve() { # FILE NOW DESIRED: makes the file that takes room as large as desired, bytes
   if [ "$3" -lt "$2" ]; then
     # On a full store there may be no room to make a file shorter, but there is to remove it.
     truncate -s "$3" "$1" 2>/dev/null || rm -f "$1"

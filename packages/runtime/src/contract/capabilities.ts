@@ -6,13 +6,13 @@ export type Isolation = (typeof isolations)[number];
 export const isolations = ['container', 'gvisor'] as const;
 
 /** `none`: a plain process of the host. `vm`: a kernel of its own on virtual hardware. */
-export type Apartness = (typeof apartnesses)[number];
-export const apartnesses = ['none', ...isolations, 'vm'] as const;
+export type IsolationLevel = (typeof isolationLevels)[number];
+export const isolationLevels = ['none', ...isolations, 'vm'] as const;
 
 /** The abilities of a driver on this host. The server turns a missing one into the documented error. */
 export interface Capabilities {
   /** Of instances whose specification names none. */
-  isolation: Apartness;
+  isolation: IsolationLevel;
   /** CPU, memory and process-count limits are enforced. */
   limits: boolean;
   /** `limits.diskMiB` is enforced. */

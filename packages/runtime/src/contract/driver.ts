@@ -140,7 +140,7 @@ export interface SharedInstances {
    * that nothing uses. Its other volumes and images become this one's. Of instances that somebody has, nothing.
    * @returns names of what was removed, for the log
    */
-  removeLeftovers(lost: LostDriver): Promise<string[]>;
+  removeOrphans(lost: LostDriver): Promise<string[]>;
   /** Lets go of an instance that another driver has taken: it runs on. Does nothing for one that is not held. */
   release(id: string): Promise<void>;
 }

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { Apartness, Isolation } from './capabilities.js';
+import type { Isolation, IsolationLevel } from './capabilities.js';
 
 /** Limits of one instance. An absent one is not limited. */
 export interface InstanceLimits {
@@ -127,7 +127,7 @@ export interface Instance {
    */
   readonly address?: string | undefined;
   /** The isolation level from its host. Undefined: the driver does not report it. */
-  readonly isolation?: Apartness | undefined;
+  readonly isolation?: IsolationLevel | undefined;
   /**
    * Changes what the running (or frozen) instance reaches, kept until the next change also by a driver that adopts it.
    * Settles once the new mode is in force: new connections follow it, and those that the mode does not carry are dead.

@@ -20,10 +20,10 @@ import { poolKey, recordOf, requireSpec } from './instance-config.js';
 import { InstanceMaker } from './instance-maker.js';
 import { InstanceStorer } from './instance-storer.js';
 import { isOf, keys } from './keys.js';
-import { removeLeftovers } from './leftovers.js';
-import { removeOfLost } from './lost-leftovers.js';
+import { removeOfLost } from './lost-orphans.js';
 import { Fences } from './network/fences.js';
 import { plugCard, setUpCard } from './network/plug-card.js';
+import { removeOrphans } from './orphans.js';
 import { IncusVolumes } from './volumes/incus-volumes.js';
 import { NO_MOUNTS, type PlacedMounts } from './volumes/place-mounts.js';
 import { VolumeAgents } from './volumes/volume-agents.js';
@@ -128,7 +128,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
       hasCheckpoint: async (id) => (await this.#checkpoints.look(id)) !== undefined,
       hasVolume: async (id) => this.volumes instanceof IncusVolumes && this.volumes.has(id),
       hasLayers: (ids) => images.has(ids),
-      removeLeftovers: (lost) =>
+      removeOrphans: (lost) =>
         removeOfLost({
           cluster,
           volumes: this.volumes instanceof IncusVolumes ? this.volumes : undefined,
@@ -209,7 +209,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     return translated(
       async () => [
         ...removed,
-        ...(await removeLeftovers({
+        ...(await removeOrphans({
           parts: this.#parts,
           cleanUp: this.#registry.cleanUp,
           instances: () => this.#registry.items,

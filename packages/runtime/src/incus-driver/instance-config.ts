@@ -1,12 +1,12 @@
 import { DriverError } from '../contract/errors.js';
 import type { InstanceLimits, InstanceMount, InstanceSpec } from '../contract/instance.js';
 import { HOST_BASE } from '../shared/base-name.js';
+import { HARDENING } from './hardening.js';
 import { keys } from './keys.js';
 import { CARD, cardDevice } from './network/card-device.js';
 import type { CardMode } from './network/card-name.js';
 import { READY } from './network/plug-card.js';
 import { requireNetwork } from './network/require-network.js';
-import { SEALED } from './sealed-config.js';
 
 const CPU_PERIOD_MS = 100;
 
@@ -35,7 +35,7 @@ export function instanceConfig(input: InstanceConfigInput): Record<string, strin
     // A copy would have the one of its source.
     [keys.card]: READY,
     ...limitsConfig(limits),
-    ...SEALED,
+    ...HARDENING,
     'environment.PATH': '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
     'environment.HOME': '/root',
     'raw.lxc': [

@@ -41,7 +41,7 @@ import { renameInstance } from './pool/rename-machine.js';
 import { reapLeaked } from './reap.js';
 import { readLayerFacts } from './rootfs/layer-facts.js';
 import { withBase } from './rootfs/root-plan.js';
-import { poolKey, requireSpec, spareOf } from './spec.js';
+import { pooledSpecOf, poolKey, requireSpec } from './spec.js';
 import { type InstanceEntry, isolationOf } from './state/records.js';
 import { storageFull } from './store/storage-full.js';
 import type { OciTier, Origin } from './tiers/tier.js';
@@ -104,7 +104,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
         return this.#makeFresh(undefined, spec, signal);
       },
       poolGrowth: {
-        spareOf: (spec) => (this.#isolationOf(spec) === 'container' ? spareOf(spec) : undefined),
+        pooledSpecOf: (spec) => (this.#isolationOf(spec) === 'container' ? pooledSpecOf(spec) : undefined),
         bytesOf: ({ entry }) => host.cgroups.usage(entry.name).memoryBytes,
         freeBytes: () => this.#spareBytes(),
       },

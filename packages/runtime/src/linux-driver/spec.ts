@@ -35,7 +35,7 @@ export function requireNetwork({ egress }: InstanceNetwork, governProblem: strin
 }
 
 /** Returns the pooled specification for requests like this one; undefined for one that only its own caller can use. */
-export function spareOf(spec: InstanceSpec): InstanceSpec | undefined {
+export function pooledSpecOf(spec: InstanceSpec): InstanceSpec | undefined {
   return spec.mounts.length > 0 ? undefined : { ...spec, network: { egress: 'internet' }, labels: {} };
 }
 

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream';
-import type { Apartness } from '../contract/capabilities.js';
+import type { IsolationLevel } from '../contract/capabilities.js';
 import { DriverError } from '../contract/errors.js';
 import type {
   Checkpoint,
@@ -15,7 +15,7 @@ import type {
 import type { Instance as InstanceMessage } from '../gen/driver/driver_pb.js';
 import { dialInstance } from '../shared/dial-instance.js';
 import type { RemoteCalls } from './remote-calls.js';
-import { apartnessFromWire, reachFromWire } from './wire.js';
+import { isolationFromWire, reachFromWire } from './wire.js';
 
 /** An instance of a driver in another process. Its ports are dialled from here, without that process. */
 export class RemoteInstance implements Instance {
@@ -24,7 +24,7 @@ export class RemoteInstance implements Instance {
   readonly #handle: string;
   #id = '';
   #labels: Record<string, string> = {};
-  #isolation: Apartness | undefined;
+  #isolation: IsolationLevel | undefined;
   #reach: InstanceReach | undefined;
   #address: string | undefined;
   #finish!: (end: InstanceEnd) => void;
@@ -42,7 +42,7 @@ export class RemoteInstance implements Instance {
   describe({ id, labels, reach, address, isolation }: InstanceMessage): void {
     this.#id = id;
     this.#address = address;
-    this.#isolation = apartnessFromWire(isolation);
+    this.#isolation = isolationFromWire(isolation);
     this.#labels = { ...labels };
     this.#reach = reachFromWire(reach);
   }
@@ -59,7 +59,7 @@ export class RemoteInstance implements Instance {
     return this.#reach;
   }
 
-  get isolation(): Apartness | undefined {
+  get isolation(): IsolationLevel | undefined {
     return this.#isolation;
   }
 

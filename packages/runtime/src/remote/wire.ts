@@ -1,7 +1,12 @@
 import type { MessageInitShape } from '@bufbuild/protobuf';
 import { Code, ConnectError } from '@connectrpc/connect';
 import type { ArchiveLimits } from '../archive/archive-limits.js';
-import { type Apartness, apartnesses, type Capabilities, isolations } from '../contract/capabilities.js';
+import {
+  type Capabilities,
+  type IsolationLevel,
+  isolationLevels,
+  isolations,
+} from '../contract/capabilities.js';
 import { DRIVER_ERROR_CODES, DriverError, type DriverErrorCode } from '../contract/errors.js';
 import type {
   Instance,
@@ -166,8 +171,8 @@ function reachToWire({ daemon, hosts, tunnel }: InstanceReach) {
 }
 
 /** @throws {DriverError} `invalid_spec` */
-export function apartnessFromWire(isolation: string | undefined): Apartness | undefined {
-  return isolation === undefined ? undefined : oneOf('The isolation', isolation, apartnesses);
+export function isolationFromWire(isolation: string | undefined): IsolationLevel | undefined {
+  return isolation === undefined ? undefined : oneOf('The isolation', isolation, isolationLevels);
 }
 
 export function reachFromWire(reach: wire.Reach | undefined): InstanceReach | undefined {
@@ -214,7 +219,7 @@ export function capabilitiesFromWire(capabilities: wire.Capabilities | undefined
   const { $typeName: _, $unknown: __, ...rest } = capabilities;
   return {
     ...rest,
-    isolation: oneOf('The isolation', rest.isolation, apartnesses),
+    isolation: oneOf('The isolation', rest.isolation, isolationLevels),
     layers: oneOf('The kind of layers', rest.layers, ['rootfs', 'home']),
   };
 }

@@ -18,7 +18,7 @@ export interface WarmPoolOptions<Spec, Item> {
 
 export interface PoolGrowth<Spec, Item> {
   /** Returns the specification to pool for requests like this one. Undefined: nothing serves them, or nothing is gained. */
-  spareOf(spec: Spec): Spec | undefined;
+  pooledSpecOf(spec: Spec): Spec | undefined;
   /** Memory that an item uses while it waits. */
   bytesOf(item: Item): number;
   /** Memory that more items could use now. */
@@ -223,7 +223,7 @@ export class WarmPool<Spec, Item> {
   /** Remembers what is asked for, where that decides what is kept. */
   #note(key: string, spec: Spec): void {
     if (this.#growthBytes === 0 || this.#closing.signal.aborted) return;
-    const spare = this.#options.growth?.spareOf(spec);
+    const spare = this.#options.growth?.pooledSpecOf(spec);
     if (spare === undefined) return;
     if (this.#kinds.size >= MOST_KINDS && !this.#kinds.has(key)) this.#forgetOne();
     this.#kindOf(key, () => spare).demand.note(this.#now(), (this.#cost ?? FIRST_GUESS).makeMs);

@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { Apartness, Machine } from '@svc/runtime';
+import type { IsolationLevel, Machine } from '@svc/runtime';
 
 export type NetworkConfig = components['schemas']['SandboxNetworkConfig'];
 
@@ -26,7 +26,7 @@ export interface SandboxConfig {
   startCommand: string | null;
   layers: string[];
   /** Its isolation, once it has run; before, the requested one. Absent: the driver's own, or unknown. */
-  isolation?: Apartness;
+  isolation?: IsolationLevel;
   /** The sandbox that it is a fork of. */
   forkedFrom?: string;
   /** It was stored for a move to another node: the node that has it resumes it, also after a crash. */

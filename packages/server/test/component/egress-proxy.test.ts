@@ -1,4 +1,4 @@
-import { type PlayedInternet, PROXY_USER, type Seen, WORLD } from '@svc/runtime/testing';
+import { type FakeInternet, PROXY_USER, type Seen, WORLD } from '@svc/runtime/testing';
 import { eventually } from '@svc/support/eventually';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -20,7 +20,7 @@ type Made = Awaited<ReturnType<typeof createSandbox>>;
 
 describe.skipIf(hindrance !== undefined)('sandboxes of a server', { timeout: 120_000 }, () => {
   let started: InternetServer;
-  let internet: PlayedInternet;
+  let internet: FakeInternet;
   let test: TestServer;
   let secured: object;
 

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { type PlayedInternet, WORLD } from '@svc/runtime/testing';
+import { type FakeInternet, WORLD } from '@svc/runtime/testing';
 import { eventually } from '@svc/support/eventually';
 import { decodeJwt } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
@@ -38,7 +38,7 @@ const WITH_KEY = {
 
 describe.skipIf(hindrance !== undefined)('what leaves sandboxes of a server', { timeout: 120_000 }, () => {
   let started: InternetServer;
-  let internet: PlayedInternet;
+  let internet: FakeInternet;
   let test: TestServer;
 
   beforeAll(async () => {

@@ -10,7 +10,7 @@ import {
   type LinuxDriverOptions,
   type RemoteDriver,
 } from '@svc/runtime';
-import { type PlayedInternet, playInternet, WORLD, Workbench } from '@svc/runtime/testing';
+import { type FakeInternet, startFakeInternet, WORLD, Workbench } from '@svc/runtime/testing';
 import { build } from 'esbuild';
 
 const TOKEN = 'token-of-the-fixture';
@@ -18,7 +18,7 @@ const PROGRAM = fileURLToPath(new URL('fixtures/linux-driver.ts', import.meta.ur
 
 /** A linux driver in a process of its own, for which the fake internet is the only one. */
 export interface EgressFixture {
-  readonly internet: PlayedInternet;
+  readonly internet: FakeInternet;
   readonly bench: Workbench;
   /** The process of the driver that is open. */
   readonly process: ChildProcess;
@@ -30,7 +30,7 @@ export interface EgressFixture {
 }
 
 export async function openEgressFixture(options: Partial<LinuxDriverOptions> = {}): Promise<EgressFixture> {
-  const internet = await playInternet();
+  const internet = await startFakeInternet();
   const entry = await bundleEgress(internet.directory);
   const log: string[] = [];
   let child: ChildProcess | undefined;
@@ -101,7 +101,7 @@ async function bundleEgress(directory: string): Promise<string> {
 }
 
 /** The same driver, whose instances are dialled from where it runs. */
-function throughRelay(driver: RemoteDriver, internet: PlayedInternet, ended: Promise<unknown>): Driver {
+function throughRelay(driver: RemoteDriver, internet: FakeInternet, ended: Promise<unknown>): Driver {
   const wrap = (instance: Instance): Instance =>
     override(instance, {
       dial: (port: number) => {

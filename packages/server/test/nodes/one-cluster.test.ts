@@ -219,14 +219,14 @@ describe.skipIf(dialect === 'sqlite')('two servers on one PostgreSQL and one clu
     // The server looks by itself too.
     const cleared = async () => {
       const holders: string[] = [];
-      const removeLeftovers = async ({ holder, isLost }: LostDriver) => {
+      const removeOrphans = async ({ holder, isLost }: LostDriver) => {
         if (await isLost()) holders.push(holder);
         return [];
       };
       const { clusterId, holder } = context.driver.shared!;
       await clearLost({
         ...context,
-        driver: { shared: { clusterId, holder, removeLeftovers } } as unknown as Driver,
+        driver: { shared: { clusterId, holder, removeOrphans } } as unknown as Driver,
       });
       return holders;
     };

@@ -56,7 +56,7 @@ export async function playCluster(dataDir: string): Promise<PlayedCluster> {
       shared: {
         clusterId: 'played',
         holder: name,
-        removeLeftovers: async ({ holder, isLost }) => {
+        removeOrphans: async ({ holder, isLost }) => {
           if (await isLost()) cluster.cleared.push(`${holder} by ${name}`);
           return [];
         },

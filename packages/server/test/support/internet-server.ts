@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createOperatorClient } from '@svc/platform/operator';
 import { checkHost, linuxDriverCanRun } from '@svc/runtime';
-import { type PlayedInternet, playInternet, WORLD } from '@svc/runtime/testing';
+import { type FakeInternet, startFakeInternet, WORLD } from '@svc/runtime/testing';
 import { findHindrance, findServiceUser } from '../../src/storage/data/service-user.js';
 import { childEnvironment, startChildServer } from './child-server.js';
 import { run } from './sandboxes.js';
@@ -14,7 +14,7 @@ import { childStorage, dropSchema } from './server-storage.js';
 
 /** A whole server, two processes on the linux driver, where the only internet is a fake one. */
 export interface InternetServer {
-  readonly internet: PlayedInternet;
+  readonly internet: FakeInternet;
   /** The members that the helpers of tests need. */
   readonly test: TestServer;
   readonly dataDir: string;
@@ -41,7 +41,7 @@ export async function startInternetServer(): Promise<InternetServer> {
     const directory = await mkdtemp(path.join(tmpdir(), 'egress-'));
     closing.push(() => rm(directory, { recursive: true, force: true }));
     await chmod(directory, 0o711);
-    const internet = await playInternet();
+    const internet = await startFakeInternet();
     closing.push(() => internet.close());
     const storage = await childStorage();
     closing.push(() => dropSchema(storage.schema));
@@ -85,10 +85,7 @@ export async function startInternetServer(): Promise<InternetServer> {
 }
 
 /** Where the server finds a database of this process's loopback. */
-async function databaseIn(
-  internet: PlayedInternet,
-  url: string | undefined,
-): Promise<Record<string, string>> {
+async function databaseIn(internet: FakeInternet, url: string | undefined): Promise<Record<string, string>> {
   if (url === undefined) return {};
   const lent = new URL(url);
   lent.port = String(await internet.lend(Number(lent.port)));

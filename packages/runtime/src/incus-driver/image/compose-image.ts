@@ -1,6 +1,6 @@
 import { BLOCK_BYTES } from '../../archive/tar-header.js';
-import { isHidden, type LayerIndex } from './shadows.js';
 import { fileEntry, headersOf, readTarEntries, TAR_END } from './tar-entries.js';
+import { isHidden, type LayerIndex } from './whiteouts.js';
 
 /** Part of a root file system, as a tar archive. */
 export interface ImagePart {

@@ -10,8 +10,8 @@ import { guardTar } from '../../archive/tar-guard.js';
 import type { ImportOptions } from '../../contract/driver.js';
 import { DriverError } from '../../contract/errors.js';
 import { randomId } from '../../shared/instance-id.js';
-import { IndexBuilder, type LayerIndex } from './shadows.js';
 import { readTarEntries } from './tar-entries.js';
+import { IndexBuilder, type LayerIndex } from './whiteouts.js';
 
 /** The files of a layer in the data directory, beside its archive. */
 export interface StoredLayer {

@@ -1,6 +1,6 @@
 import { loaderOf } from '../../agent/host-programs.js';
+import { HARDENING } from '../hardening.js';
 import { keys, volumeName } from '../keys.js';
-import { SEALED } from '../sealed-config.js';
 
 /** Where the agent has its program and the volume. */
 export const AGENT_PROGRAM = '/run/svc-volume-agent.mjs';
@@ -36,7 +36,7 @@ export function agentBody(options: {
       [keys.unique]: unique,
       [keys.state]: 'volume-agent',
       [keys.id]: volumeId,
-      ...SEALED,
+      ...HARDENING,
       'limits.memory': '512MiB',
       'limits.memory.swap': 'false',
       'limits.processes': '64',

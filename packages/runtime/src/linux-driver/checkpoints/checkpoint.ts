@@ -117,16 +117,16 @@ export async function checkpointInstance(
     for (let attempt = 1; ; attempt += 1) {
       try {
         let since = 0;
-        const onStandstill = () => {
+        const onQuiesced = () => {
           since = performance.now();
           if (!wasFrozen) host.records.write({ ...entry, held: true });
         };
         if (options.memory) {
-          await tier.storeMemory(keeper, entry, { draft, images, onStandstill });
+          await tier.storeMemory(keeper, entry, { draft, images, onQuiesced });
           // A kernel of its own has copies of what it read.
           if (tier.isolation === 'container') hostFiles = await openHostFiles(host, keeper, entry);
         } else {
-          onStandstill();
+          onQuiesced();
           await host.cgroups.freeze(entry.name);
           await host.store.copy(`i/${entry.name}/sv`, `${draft}/sv`);
         }
@@ -142,11 +142,11 @@ export async function checkpointInstance(
         if (!wasFrozen) await tier.letGo(entry);
         // Some obstacles pass by themselves: a program between vfork and exec, a socket half accepted.
         const code = DriverError.is(error) ? error.code : undefined;
-        const lacksRoom = inMemory && code === 'storage_full';
-        const hopeless = !lacksRoom && (code !== 'undumpable' || attempt >= DUMP_ATTEMPTS);
+        const outOfRoom = inMemory && code === 'storage_full';
+        const hopeless = !outOfRoom && (code !== 'undumpable' || attempt >= DUMP_ATTEMPTS);
         if (hopeless || wasFrozen) throw error;
         options.signal?.throwIfAborted();
-        if (lacksRoom) {
+        if (outOfRoom) {
           await forgetImages(keeper, id);
           inMemory = false;
           await host.space.require(imageBytes);

@@ -1,7 +1,7 @@
 import { DriverError } from '../../contract/errors.js';
 import { dumpMemory } from '../criu/dump-memory.js';
-import { freezeForDump } from '../criu/standstill.js';
-import { requireDistinctMappings } from '../criu/twin-mappings.js';
+import { requireDistinctMappings } from '../criu/duplicate-mappings.js';
+import { freezeForDump } from '../criu/quiesce.js';
 import { findUndumpable } from '../criu/undumpable.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { OciTier } from '../tiers/tier.js';
@@ -28,12 +28,12 @@ export function containerTier(host: LinuxHost, memoryProblem: string | undefined
           `The memory of the sandbox cannot be stored: ${found.join('; ')}.`,
         );
     },
-    storeMemory: (keeper, entry, { draft, images, onStandstill }) =>
+    storeMemory: (keeper, entry, { draft, images, onQuiesced }) =>
       dumpMemory(host, keeper, entry, {
         draft,
         images,
         freeze: async () => {
-          onStandstill();
+          onQuiesced();
           await freezeForDump(host.cgroups, entry.name);
           await requireDistinctMappings(host.cgroups.pids(entry.name));
         },

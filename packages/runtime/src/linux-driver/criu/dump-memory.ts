@@ -22,7 +22,7 @@ const STANDARD_STREAMS = ['/dev/null', '/dev/null', '/dev/null'];
 /**
  * Writes the memory of an instance to the directory `images` and copies its file system to `<draft>/sv`, of the same moment. CRIU is
  * called here as the OCI runtime would, with hooks, which it does not pass on. The instance stays frozen.
- * @param freeze brings the instance to a standstill.
+ * @param freeze quiesces the instance.
  * @throws {DriverError} `undumpable`, `timeout`, `storage_full`, or what `freeze` throws.
  */
 export async function dumpMemory(

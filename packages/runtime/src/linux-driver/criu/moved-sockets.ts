@@ -3,7 +3,7 @@ import { runProgram } from '../../shared/run-program.js';
 import { programName } from './program-name.js';
 
 /** A Unix socket with a name, in a program that has it open. */
-export interface HeldSocket {
+export interface OpenSocket {
   pid: number;
   fd: string;
   /** The path that it was bound to, as the program gave it. */
@@ -24,7 +24,7 @@ export function namedSockets(text: string): Map<string, string> {
  * Finds sockets whose file has another name than the one that they were bound to: a restore binds the old name, and nobody who looks at
  * the new one would be answered. Gives sentences for the user.
  */
-export async function findMovedSockets(held: readonly HeldSocket[]): Promise<string[]> {
+export async function findMovedSockets(held: readonly OpenSocket[]): Promise<string[]> {
   if (held.length === 0) return [];
   const words = held.flatMap(({ pid, fd, name }) => [String(pid), fd, name]);
   const { stdout } = await runProgram('perl', [assetPath('moved-sockets.pl'), process.arch, ...words], {

@@ -4,7 +4,7 @@ import { DriverError } from '../../contract/errors.js';
 import { readText } from '../../shared/read-text.js';
 import { Turns } from '../../shared/turns.js';
 import { DeletedWatches } from './deleted-watches.js';
-import { findMovedSockets, type HeldSocket, namedSockets } from './moved-sockets.js';
+import { findMovedSockets, namedSockets, type OpenSocket } from './moved-sockets.js';
 import { multicastGroups } from './multicast-groups.js';
 import { innerPid, programName } from './program-name.js';
 import { readDescriptors } from './read-descriptors.js';
@@ -26,7 +26,7 @@ export async function findUndumpable(
   const found: string[] = [];
   const home = link(`/proc/${initPid}/ns/user`);
   const named = namedSockets(readText(`${proc}/${initPid}/net/unix`) ?? '');
-  const held: HeldSocket[] = [];
+  const held: OpenSocket[] = [];
   const watches = new DeletedWatches();
   for (const pid of pids) {
     await turns.give();

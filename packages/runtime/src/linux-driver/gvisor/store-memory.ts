@@ -26,13 +26,13 @@ export async function storeMemory(
   keeper: NamespaceKeeper,
   command: readonly string[],
   entry: InstanceEntry,
-  { draft, images, onStandstill }: StoreMemoryOptions,
+  { draft, images, onQuiesced }: StoreMemoryOptions,
 ): Promise<void> {
   const { cgroups, paths, store } = host;
   const work = join(paths.store, draft, 'wk');
   const wasFrozen = cgroups.frozen(entry.name);
   const address = host.network.addressOf(entry.lease);
-  onStandstill();
+  onQuiesced();
   if (wasFrozen) cgroups.thaw(entry.name);
   let held: Disposable | undefined;
   try {

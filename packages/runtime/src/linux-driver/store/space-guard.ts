@@ -5,7 +5,7 @@ import { DriverError } from '../../contract/errors.js';
 import type { Background } from '../../shared/background.js';
 import { reserveBytes } from '../../shared/disk-reserve.js';
 import type { Paths } from '../state/paths.js';
-import { desiredBallast, isSmallChange } from './ballast.js';
+import { desiredReserve, isSmallChange } from './reserve-file.js';
 import type { Store } from './store.js';
 
 const LOOK_MS = 2_000;
@@ -13,7 +13,7 @@ const MIB = 2 ** 20;
 /** Freed blocks of the image that are worth giving back at once, and how often that is tried. */
 const TRIM_BYTES = 128 * MIB;
 const TRIM_PAUSE_MS = 10_000;
-const FILE = 'ballast';
+const FILE = 'reserve';
 /** The longest that a caller waits for the room of ended sandboxes: a busy disk takes its time. */
 const RECLAIM_MS = 60_000;
 /** Committing costs every sandbox: not one right after another. */
@@ -64,7 +64,7 @@ export class SpaceGuard {
     await this.#adjusting;
   }
 
-  /** Makes the ballast what it should be. Never rejects. */
+  /** Gives the reserve file its desired size. Never rejects. */
   adjust(): Promise<void> {
     this.#adjusting ??= this.#adjust()
       .catch((error: unknown) =>
@@ -110,7 +110,7 @@ export class SpaceGuard {
 
   #shortage(neededBytes: number): string | undefined {
     const { storeFreeBytes, hostFreeBytes, reserveBytes: reserve } = this.use();
-    // An image has no room where the host has none: the ballast sees to it.
+    // An image has no room where the host has none: the reserve file ensures it.
     if (!this.#options.store.image && hostFreeBytes <= reserve)
       return 'The disk of the service is full but for its reserve.';
     return storeFreeBytes < neededBytes ? 'The storage of the sandboxes is full.' : undefined;
@@ -118,15 +118,15 @@ export class SpaceGuard {
 
   #inWords(neededBytes: number): string {
     const { storeFreeBytes, storeUsedBytes, hostFreeBytes } = this.use();
-    const [needed, free, used, ballast, hostFree, reserve] = [
+    const [needed, free, used, reserved, hostFree, reserve] = [
       neededBytes,
       storeFreeBytes,
       storeUsedBytes,
-      this.#ballast(),
+      this.#reserved(),
       hostFreeBytes,
       this.#reserve,
     ].map((bytes) => Math.round(bytes / MIB));
-    return `MiB: needed ${needed}; store: free ${free}, used ${used}, kept back ${ballast}; host: free ${hostFree}, reserve ${reserve}`;
+    return `MiB: needed ${needed}; store: free ${free}, used ${used}, kept back ${reserved}; host: free ${hostFree}, reserve ${reserve}`;
   }
 
   /** Gives blocks of deleted trees back to the host. Resolves to whether another try may find more. Never rejects. */
@@ -166,24 +166,24 @@ export class SpaceGuard {
   /** The room for writes, including the reserve file, within the host's free space. */
   #room(): number {
     const { storeFreeBytes, hostFreeBytes } = this.use();
-    return storeFreeBytes + this.#ballast() + hostFreeBytes;
+    return storeFreeBytes + this.#reserved() + hostFreeBytes;
   }
 
   use(): StorageUse {
     const { store: guarded, paths } = this.#options;
     const host = free(paths.dataDir);
     const store = guarded.mounted && guarded.kind !== 'plain' ? free(guarded.view('.')) : host;
-    const ballast = this.#ballast();
+    const reserved = this.#reserved();
     return {
       storeFreeBytes: store.free,
-      storeUsedBytes: Math.max(0, store.total - store.free - ballast),
+      storeUsedBytes: Math.max(0, store.total - store.free - reserved),
       storeTotalBytes: store.total,
       hostFreeBytes: host.free,
       reserveBytes: this.#reserve,
     };
   }
 
-  #ballast(): number {
+  #reserved(): number {
     const { store } = this.#options;
     return store.mounted ? (statSync(store.view(FILE), { throwIfNoEntry: false })?.size ?? 0) : 0;
   }
@@ -192,32 +192,32 @@ export class SpaceGuard {
     const { store, log } = this.#options;
     // On a file system of its own the data directory is full when the store is; nothing grows there.
     if (!store.mounted || !store.image) return;
-    let desired = this.#desiredBallast();
-    if (desired > 0 && (await this.#trim())) desired = this.#desiredBallast();
-    if (isSmallChange(this.#ballast(), desired)) return;
-    await this.#resizeBallast(desired);
+    let desired = this.#desiredReserve();
+    if (desired > 0 && (await this.#trim())) desired = this.#desiredReserve();
+    if (isSmallChange(this.#reserved(), desired)) return;
+    await this.#resizeReserve(desired);
     log('info', 'the store was given other room', {
-      ballastMiB: desired / MIB,
+      reserveMiB: desired / MIB,
       hostFreeMiB: Math.round(this.use().hostFreeBytes / MIB),
     });
   }
 
-  #desiredBallast(): number {
+  #desiredReserve(): number {
     const { storeFreeBytes: storeFree, hostFreeBytes: hostFree } = this.use();
-    return desiredBallast({ storeFree, hostFree, reserve: this.#reserve, ballast: this.#ballast() });
+    return desiredReserve({ storeFree, hostFree, reserve: this.#reserve, reserved: this.#reserved() });
   }
 
   /**
    * Gives blocks of deleted files back to the host, which the kernel does in its own time: too long when room is short. Where
-   * the ballast grew over such blocks no trim reaches them, so it gives way for a moment; what sandboxes write in
+   * the reserve file grew over such blocks no trim reaches them, so it gives way for a moment; what sandboxes write in
    * that moment comes out of the reserve.
    */
   async #trim(): Promise<boolean> {
     if (this.#surplus() < TRIM_BYTES || Date.now() < this.#trimAfter) return false;
     this.#trimAfter = Date.now() + TRIM_PAUSE_MS;
     await this.#trimNow();
-    if (this.#surplus() < TRIM_BYTES || this.#ballast() === 0) return true;
-    await this.#resizeBallast(0);
+    if (this.#surplus() < TRIM_BYTES || this.#reserved() === 0) return true;
+    await this.#resizeReserve(0);
     await this.#trimNow();
     return true;
   }
@@ -226,9 +226,9 @@ export class SpaceGuard {
     await this.#options.store.run({ name: 'store_trim' }, { timeoutMs: 60_000 });
   }
 
-  async #resizeBallast(bytes: number): Promise<void> {
+  async #resizeReserve(bytes: number): Promise<void> {
     await this.#options.store.run(
-      { name: 'store_ballast', arguments: [FILE, String(this.#ballast()), String(bytes)] },
+      { name: 'store_reserve', arguments: [FILE, String(this.#reserved()), String(bytes)] },
       { timeoutMs: 60_000 },
     );
   }

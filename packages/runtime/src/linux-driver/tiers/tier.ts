@@ -51,7 +51,7 @@ export interface StoreMemoryOptions {
   /** Directory of the keeper's namespace for memory of the same moment. */
   images: string;
   /** Called when the instance is about to stand still. */
-  onStandstill(): void;
+  onQuiesced(): void;
 }
 
 /**

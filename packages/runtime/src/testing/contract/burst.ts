@@ -3,7 +3,7 @@ import type { Workbench } from '../workbench.js';
 
 const BURST = 20;
 
-export function burstPromises(bench: Workbench): void {
+export function burstContract(bench: Workbench): void {
   it(`makes ${BURST} instances at once, every one whole`, async () => {
     const made = await Promise.all(Array.from({ length: BURST }, () => bench.create()));
     const names = await Promise.all(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Workbench } from '../workbench.js';
 
-export function checkpointPromises(bench: Workbench): void {
+export function checkpointContract(bench: Workbench): void {
   describe('checkpoints of the file system', () => {
     it('hold the files as they were, however the source changes', async () => {
       const { instance, client } = await bench.create();

@@ -2,20 +2,20 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { type Gaps, skipGap } from '../gaps.js';
 import { findLeaks } from '../leaks.js';
 import { type DriverFactory, Workbench } from '../workbench.js';
-import { burstPromises } from './burst.js';
-import { checkpointPromises } from './checkpoints.js';
-import { errorPromises } from './errors.js';
-import { freezePromises } from './freeze.js';
-import { layerPromises } from './layers.js';
-import { lifecyclePromises } from './lifecycle.js';
-import { limitPromises } from './limits.js';
-import { memoryPromises } from './memory.js';
-import { networkPromises } from './network.js';
-import { poolPromises } from './pool.js';
-import { portPromises } from './ports.js';
-import { survivalPromises } from './survival.js';
-import { transferPromises } from './transfers.js';
-import { volumePromises } from './volumes.js';
+import { burstContract } from './burst.js';
+import { checkpointContract } from './checkpoints.js';
+import { errorContract } from './errors.js';
+import { freezeContract } from './freeze.js';
+import { layerContract } from './layers.js';
+import { lifecycleContract } from './lifecycle.js';
+import { limitContract } from './limits.js';
+import { memoryContract } from './memory.js';
+import { networkContract } from './network.js';
+import { poolContract } from './pool.js';
+import { portContract } from './ports.js';
+import { survivalContract } from './survival.js';
+import { transferContract } from './transfers.js';
+import { volumeContract } from './volumes.js';
 
 export interface DescribeDriverOptions {
   /** Why the suite cannot run on this host; it is then skipped with this reason. */
@@ -52,20 +52,20 @@ export function describeDriver(
       await bench.remove();
     });
 
-    lifecyclePromises(bench);
-    portPromises(bench);
-    freezePromises(bench);
-    limitPromises(bench);
-    networkPromises(bench);
-    layerPromises(bench);
-    volumePromises(bench);
-    checkpointPromises(bench);
-    memoryPromises(bench);
-    errorPromises(bench);
-    poolPromises(bench);
-    burstPromises(bench);
-    transferPromises(bench);
-    survivalPromises(bench);
+    lifecycleContract(bench);
+    portContract(bench);
+    freezeContract(bench);
+    limitContract(bench);
+    networkContract(bench);
+    layerContract(bench);
+    volumeContract(bench);
+    checkpointContract(bench);
+    memoryContract(bench);
+    errorContract(bench);
+    poolContract(bench);
+    burstContract(bench);
+    transferContract(bench);
+    survivalContract(bench);
 
     it('refuses everything in the same way once it is closed', async () => {
       const { driver } = bench;

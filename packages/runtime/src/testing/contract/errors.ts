@@ -4,7 +4,7 @@ import { randomId } from '../../shared/instance-id.js';
 import type { Workbench } from '../workbench.js';
 import { codeOf } from './code-of.js';
 
-export function errorPromises(bench: Workbench): void {
+export function errorContract(bench: Workbench): void {
   describe('errors', () => {
     it.each(['', 'Upper', 'with-dash', 'a/b', '..', 'x'.repeat(33)])(
       'refuse the instance id %j',

@@ -3,16 +3,16 @@ import { eventually } from '#support/eventually';
 import { readTicks, startTicking } from '../programs.js';
 import type { Workbench } from '../workbench.js';
 
-const STANDSTILL_MS = 400;
+const FROZEN_MS = 400;
 
-export function freezePromises(bench: Workbench): void {
+export function freezeContract(bench: Workbench): void {
   describe('freeze and thaw', () => {
     it('stop every program where it stands and let it go on', async () => {
       const { instance, client } = await bench.create();
       await startTicking(client);
       await instance.freeze();
       const fromMs = Date.now();
-      await expect(client.health(AbortSignal.timeout(STANDSTILL_MS))).rejects.toThrow();
+      await expect(client.health(AbortSignal.timeout(FROZEN_MS))).rejects.toThrow();
       const toMs = Date.now();
       await instance.thaw();
       const ticks = await eventually('a tick after the thaw', async () => {

@@ -4,7 +4,7 @@ import { tarOf } from '../tar.js';
 import type { Workbench } from '../workbench.js';
 import { codeOf } from './code-of.js';
 
-export function layerPromises(bench: Workbench): void {
+export function layerContract(bench: Workbench): void {
   /** Where a test's files lie: below the home directory, or at the root of the file system. */
   const place = () => (bench.driver.capabilities.layers === 'home' ? '' : '/');
   const importFiles = (files: Record<string, string>) => bench.driver.layers.importTar(tarOf(files));

@@ -3,7 +3,7 @@ import { DriverError } from '../../contract/errors.js';
 import { randomId } from '../../shared/instance-id.js';
 import type { Workbench } from '../workbench.js';
 
-export function lifecyclePromises(bench: Workbench): void {
+export function lifecycleContract(bench: Workbench): void {
   describe('life of an instance', () => {
     it('is made with a daemon that answers', async () => {
       const { client } = await bench.create();

@@ -7,7 +7,7 @@ import type { Workbench } from '../workbench.js';
 
 const MIB = 1024 * 1024;
 
-export function limitPromises(bench: Workbench): void {
+export function limitContract(bench: Workbench): void {
   describe('limits', () => {
     beforeEach((context) => requireCapability(context, bench, 'limits'));
 

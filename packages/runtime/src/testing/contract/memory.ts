@@ -4,7 +4,7 @@ import { countReaches, readCount, startCounting } from '../programs.js';
 import { requireCapability } from '../require-capability.js';
 import type { Workbench } from '../workbench.js';
 
-export function memoryPromises(bench: Workbench): void {
+export function memoryContract(bench: Workbench): void {
   describe('checkpoints of memory', () => {
     beforeEach((context) => requireCapability(context, bench, 'memorySnapshot'));
 

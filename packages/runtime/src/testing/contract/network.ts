@@ -8,7 +8,7 @@ import { DaemonClient } from '../daemon-client.js';
 import { requireCapability } from '../require-capability.js';
 import type { Workbench } from '../workbench.js';
 
-export function networkPromises(bench: Workbench): void {
+export function networkContract(bench: Workbench): void {
   describe('network isolation', () => {
     beforeEach((context) => requireCapability(context, bench, 'networkIsolation'));
 

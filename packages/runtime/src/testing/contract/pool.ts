@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { tarOf } from '../tar.js';
 import type { Workbench } from '../workbench.js';
 
-export function poolPromises(bench: Workbench): void {
+export function poolContract(bench: Workbench): void {
   describe('the pool', () => {
     it('gives instances that are like any other, and shows none before', async () => {
       bench.driver.setPool([{ spec: bench.spec(), size: 2 }]);

@@ -5,7 +5,7 @@ import { DriverError } from '../../contract/errors.js';
 import { echoServer } from '../programs.js';
 import type { Workbench } from '../workbench.js';
 
-export function portPromises(bench: Workbench): void {
+export function portContract(bench: Workbench): void {
   describe('ports', () => {
     it.each(['0.0.0.0', '127.0.0.1'])('are reached when a program listens on %s', async (address) => {
       const { instance, client } = await bench.create();

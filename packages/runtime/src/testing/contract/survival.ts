@@ -4,7 +4,7 @@ import { DaemonClient } from '../daemon-client.js';
 import { countReaches, readCount, startCounting } from '../programs.js';
 import type { Workbench } from '../workbench.js';
 
-export function survivalPromises(bench: Workbench): void {
+export function survivalContract(bench: Workbench): void {
   describe('a driver that is opened again', () => {
     it('adopts an instance whose programs never noticed', async () => {
       const { instance, client } = await bench.create({ labels: { keep: 'yes' } });

@@ -5,7 +5,7 @@ import { countReaches, readCount, startCounting } from '../programs.js';
 import { requireCapability } from '../require-capability.js';
 import type { Workbench } from '../workbench.js';
 
-export function transferPromises(bench: Workbench): void {
+export function transferContract(bench: Workbench): void {
   describe('checkpoints that are sent to another host', () => {
     beforeEach((context) => {
       requireCapability(context, bench, 'memorySnapshot');

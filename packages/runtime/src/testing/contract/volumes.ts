@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { VolumeError } from '../../contract/volumes.js';
 import type { Workbench } from '../workbench.js';
 
-export function volumePromises(bench: Workbench): void {
+export function volumeContract(bench: Workbench): void {
   describe('volumes', () => {
     it('keep files with their owners and modes, and lose them with their end', async () => {
       const { volumes } = bench.driver;

@@ -1,4 +1,4 @@
-// Programs of the played internet: they run in other network namespaces, as text, so that nothing has to be built for them.
+// Programs of the fake internet: they run in other network namespaces, as text, so that nothing has to be built for them.
 
 /** Connects, for who says a host and a port on a Unix socket, from where it runs. Argument: path of the socket. */
 export const RELAY_PROGRAM = `

@@ -60,7 +60,7 @@ async function clearNode(
   // A node that has another name now has the same things still.
   const own = clusterHolder === shared?.holder;
   if (shared === undefined || clusterId !== shared.clusterId || clusterHolder === undefined || own) return;
-  const removed = await shared.removeLeftovers({
+  const removed = await shared.removeOrphans({
     holder: clusterHolder,
     isLost: stillLost,
     usedLayers: () => usedLayers({ db }),

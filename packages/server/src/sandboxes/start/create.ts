@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { Apartness } from '@svc/runtime';
+import type { IsolationLevel } from '@svc/runtime';
 import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { egressOf } from '../../network/egress/policy-of.js';
@@ -182,7 +182,7 @@ async function finishCreate(
 }
 
 /** Keeps the isolation that a sandbox got, so that it gets the same when the settings change. */
-function withIsolation(row: SandboxRow, isolation: Apartness | undefined): SandboxRow['config'] {
+function withIsolation(row: SandboxRow, isolation: IsolationLevel | undefined): SandboxRow['config'] {
   return isolation === undefined ? row.config : toJson({ ...configOf(row), isolation });
 }
 

@@ -9,8 +9,8 @@ export interface Space {
   hostFree: number;
   /** Bytes that must stay free there. */
   reserve: number;
-  /** Size of the ballast now. */
-  ballast: number;
+  /** Size of the reserve file now. */
+  reserved: number;
 }
 
 /**
@@ -19,13 +19,13 @@ export interface Space {
  * would fail in the middle, and the database with them. With it, the store is full first. Deleting needs no free blocks
  * of data, so a store that is full with the reserve file can still be emptied.
  */
-export function desiredBallast({ storeFree, hostFree, reserve, ballast }: Space): number {
-  const room = storeFree + ballast;
+export function desiredReserve({ storeFree, hostFree, reserve, reserved }: Space): number {
+  const room = storeFree + reserved;
   const mayWrite = Math.max(0, hostFree - reserve);
   return Math.floor(Math.max(0, room - mayWrite) / MIB) * MIB;
 }
 
 /** Returns true if a reserve file may stay as it is. Its removal where none is needed is worth a write. */
-export function isSmallChange(ballast: number, desired: number): boolean {
-  return desired === 0 ? ballast === 0 : Math.abs(desired - ballast) < STEP_BYTES;
+export function isSmallChange(reserved: number, desired: number): boolean {
+  return desired === 0 ? reserved === 0 : Math.abs(desired - reserved) < STEP_BYTES;
 }

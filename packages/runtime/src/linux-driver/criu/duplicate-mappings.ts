@@ -30,7 +30,7 @@ export async function requireDistinctMappings(pids: readonly number[], proc = '/
       for (const line of lines) {
         left -= line.length;
         const mapping = parseMapping(line);
-        if (mapping !== undefined && before !== undefined && areTwins(`${proc}/${pid}`, before, mapping))
+        if (mapping !== undefined && before !== undefined && areDuplicates(`${proc}/${pid}`, before, mapping))
           throw cannotBeStored(
             `${programName(pid)} has two files mapped side by side that a checkpoint cannot tell apart, ${before.path} and ${mapping.path}, because they have the same inode number. A copy of one of them has a number of its own`,
           );
@@ -54,7 +54,7 @@ function parseMapping(line: string): Mapping | undefined {
 }
 
 /** Names of one file may differ, and a name that is gone may have been that of several. */
-function areTwins(process: string, one: Mapping, other: Mapping): boolean {
+function areDuplicates(process: string, one: Mapping, other: Mapping): boolean {
   if (one.numbers !== other.numbers) return false;
   if (one.path === other.path && !one.path.endsWith(' (deleted)')) return false;
   const [first, second] = [one, other].map(({ range }) =>

@@ -5,7 +5,7 @@ import type { IncusInstance } from './incus-instance.js';
 import { keys } from './keys.js';
 import { removeUnusedImages } from './unused-images.js';
 
-export interface LeftoversOptions {
+export interface OrphansOptions {
   parts: IncusDriverParts;
   cleanUp: RetryLater;
   /** Those that somebody knows. */
@@ -18,7 +18,7 @@ export interface LeftoversOptions {
 }
 
 /** Removes what an earlier process of this data directory left in Incus. @returns what it was, for the log */
-export async function removeLeftovers(options: LeftoversOptions): Promise<string[]> {
+export async function removeOrphans(options: OrphansOptions): Promise<string[]> {
   const { parts, cleanUp, committing } = options;
   const isGone = async (layerId: string) =>
     !committing.has(layerId) && (await parts.files.find(layerId)) === undefined;
@@ -35,7 +35,7 @@ async function removeUnknown({
   cleanUp,
   instances,
   checkpoints,
-}: LeftoversOptions): Promise<string[]> {
+}: OrphansOptions): Promise<string[]> {
   const { cluster, owner } = parts;
   const known = new Set(making);
   for (const { record } of instances()) known.add(record.name);

@@ -8,7 +8,7 @@ import { createInterface } from 'node:readline';
 import { makeCertificates } from './certificates.js';
 import { INWARD_PROGRAM, RELAY_PROGRAM, WORLD_PROGRAM } from './programs.js';
 
-/** Addresses of the played internet. They look public, and lead nowhere but to the world's own servers. */
+/** Addresses of the fake internet. They look public, and lead nowhere but to the world's own servers. */
 export const WORLD = {
   /** HTTP on 80 and 8080, HTTPS on 443 and 8443, and an echo on 7. */
   one: '93.184.216.34',
@@ -43,14 +43,14 @@ export interface Seen {
   [field: string]: unknown;
 }
 
-export interface PlayedInternet {
+export interface FakeInternet {
   /** The certificate (PEM) that signed those of the world's HTTPS servers. */
   readonly ca: string;
   /** A temporary directory that goes with it. */
   readonly directory: string;
   /** Files below it are served by HTTP and HTTPS at `/files/`. */
   readonly files: string;
-  /** The command line of one that runs where the driver has to run: behind it there is nothing but the played internet. */
+  /** The command line of one that runs where the driver has to run: behind it there is nothing but the fake internet. */
   inside(command: readonly string[]): string[];
   /** The same in the world itself. */
   outside(command: readonly string[]): string[];
@@ -72,7 +72,7 @@ const PATH = '/usr/sbin:/sbin:/usr/bin:/bin';
  * Makes two network namespaces: one for a driver (or a whole server), whose default route leads to the other, which has
  * servers on public addresses. No packet leaves this machine, and nothing of the host's network is touched. Needs root.
  */
-export async function playInternet(): Promise<PlayedInternet> {
+export async function startFakeInternet(): Promise<FakeInternet> {
   const directory = mkdtempSync(join(tmpdir(), 'internet-'));
   const children: ChildProcess[] = [];
   const servers: Server[] = [];
@@ -224,7 +224,7 @@ async function start(
   const child = spawn(command!, args, { stdio: ['ignore', 'pipe', 'inherit'], env: { PATH } });
   children.push(child);
   await new Promise<void>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`A program of the played internet ended with ${code}.`)));
+    child.once('exit', (code) => reject(new Error(`A program of the fake internet ended with ${code}.`)));
     createInterface({ input: child.stdout }).on('line', (line) => {
       if (line === 'ready') resolve();
       else onLine(line);

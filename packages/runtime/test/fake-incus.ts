@@ -4,19 +4,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 
-export interface PlayedRequest {
+export interface FakeRequest {
   method: string;
   path: string;
   query: URLSearchParams;
   body: Buffer;
 }
 
-export type PlayedAnswer = { status?: number; json: unknown } | { destroy: true } | { silent: true };
+export type FakeAnswer = { status?: number; json: unknown } | { destroy: true } | { silent: true };
 
 /** Speaks the shapes of Incus' REST API on a unix socket, as far as a test says. It plays no behaviour. */
-export class PlayedIncus {
+export class FakeIncus {
   readonly socketPath: string;
-  readonly requests: PlayedRequest[] = [];
+  readonly requests: FakeRequest[] = [];
   readonly #server: Server;
   readonly #directory: string;
 
@@ -26,10 +26,10 @@ export class PlayedIncus {
     this.#server = server;
   }
 
-  static async start(answer: (request: PlayedRequest) => PlayedAnswer): Promise<PlayedIncus> {
-    const directory = await mkdtemp(join(tmpdir(), 'played-incus-'));
+  static async start(answer: (request: FakeRequest) => FakeAnswer): Promise<FakeIncus> {
+    const directory = await mkdtemp(join(tmpdir(), 'fake-incus-'));
     const server = createServer((request, response) => void handle(request, response));
-    const played = new PlayedIncus(directory, server);
+    const fake = new FakeIncus(directory, server);
     async function handle(request: IncomingMessage, response: ServerResponse) {
       const url = new URL(request.url ?? '/', 'http://incus');
       const seen = {
@@ -38,15 +38,15 @@ export class PlayedIncus {
         query: url.searchParams,
         body: await buffer(request),
       };
-      played.requests.push(seen);
+      fake.requests.push(seen);
       const given = answer(seen);
       if ('silent' in given) return;
       if ('destroy' in given) return void request.socket.destroy();
       response.writeHead(given.status ?? 200, { 'content-type': 'application/json' });
       response.end(typeof given.json === 'string' ? given.json : JSON.stringify(given.json));
     }
-    await new Promise<void>((resolve) => server.listen(played.socketPath, resolve));
-    return played;
+    await new Promise<void>((resolve) => server.listen(fake.socketPath, resolve));
+    return fake;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -56,18 +56,18 @@ export class PlayedIncus {
   }
 }
 
-export const done = (metadata: unknown): PlayedAnswer => ({
+export const done = (metadata: unknown): FakeAnswer => ({
   json: { type: 'sync', status_code: 200, metadata },
 });
 
-export const failed = (status: number, error: string): PlayedAnswer => ({
+export const failed = (status: number, error: string): FakeAnswer => ({
   status,
   json: { type: 'error', error_code: status, error, metadata: null },
 });
 
 export const OPERATION = '/1.0/operations/0b5f3c4e-7a55-4c55-9d0c-3f3ab2b1f5aa';
 
-export const started = (metadata: unknown = {}): PlayedAnswer => ({
+export const started = (metadata: unknown = {}): FakeAnswer => ({
   status: 202,
   json: { type: 'async', status_code: 100, operation: `${OPERATION}?project=svc`, metadata: { metadata } },
 });

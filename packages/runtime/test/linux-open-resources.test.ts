@@ -7,7 +7,7 @@ import { linuxBench } from './linux-bench.js';
 import { memorySkipReason } from './linux-host.js';
 
 const skip = memorySkipReason();
-const program = await readFile(new URL('fixtures/held-things.py', import.meta.url), 'utf8');
+const program = await readFile(new URL('fixtures/open-resources.py', import.meta.url), 'utf8');
 
 /** The programs with which no sandbox can be stored, and the message to its user. Everything else that a program may have open continues. */
 const REFUSED: Record<string, RegExp> = {

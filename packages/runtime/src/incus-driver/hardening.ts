@@ -1,5 +1,5 @@
 /** The hardening of every container that runs or reads content of tenants. */
-export const SEALED: Readonly<Record<string, string>> = {
+export const HARDENING: Readonly<Record<string, string>> = {
   // Root of each is nobody on its machine, and somebody else than the root of its neighbours.
   'security.privileged': 'false',
   'security.idmap.isolated': 'true',
