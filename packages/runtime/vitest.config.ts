@@ -3,6 +3,6 @@ import { packageTests } from '../../vitest.shared.js';
 // The files of this package start real instances and compare what the host holds before and after.
 export default packageTests({
   globalSetup: ['./test/envd-program.ts'],
-  setupFiles: ['./test/tell-details.ts'],
+  setupFiles: ['./test/show-details.ts'],
   fileParallelism: false,
 });

@@ -7,7 +7,7 @@
 # do names exist for files that are open and have lost theirs.
 #
 # Of a restore: the network is there before any socket is made, because a socket that is connected needs a route and one for
-# ICMP the right to be made. Variables as for instance_boot. With TRIAL set, CRIU is told to give up when everything is
+# ICMP the right to be made. Variables as for instance_boot. With TRIAL set, CRIU gives up when everything is
 # restored and before any of it runs: what remains is the file TRIAL.
 cd "$STORE" || exit
 case $CRTOOLS_SCRIPT_ACTION in

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Becomes a program inside cgroups, so that whatever it starts is in them too.
+# Becomes a program inside cgroups, so that the programs that it starts are in them too.
 #
 # usage: enter-cgroups.sh COUNT DIRECTORY ... WORD ...
 set -e

@@ -36,7 +36,7 @@ sub call { # NAME NUMBER ARGUMENT ...
   return $result;
 }
 
-# A user namespace is how the kernel is told of a mapping; nothing else is done with it.
+# The user namespace only carries the mapping to the kernel; nothing else uses it.
 sub mapping {
   pipe(my $made, my $making) or die $!;
   my $pid = fork // die "fork: $!\n";

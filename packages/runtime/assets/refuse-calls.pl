@@ -1,4 +1,4 @@
-# Sets a seccomp filter for a process that works on what strangers send, and whatever it becomes. It must have no_new_privs.
+# Sets a seccomp filter for a process that works on untrusted input, and for the programs that it becomes. It must have no_new_privs.
 #
 # usage: refuse-calls.pl PROGRAM ...     (or loaded by another program, which calls refuse_calls)
 use strict;
@@ -23,7 +23,7 @@ my @REFUSED = (
   [acct => 163, 89], [quotactl => 179, 60], [memfd_secret => 447, 447], [execveat => 322, 281], [mknodat => 259, 33],
 );
 
-# A seccomp filter for this process and whatever it becomes.
+# A seccomp filter for this process and the programs that it becomes.
 sub refuse_calls {
   my $arm = $machine eq 'aarch64';
   my ($load, $equal, $least, $more, $any, $return) = (0x20, 0x15, 0x35, 0x25, 0x45, 0x06);

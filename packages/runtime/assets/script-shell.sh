@@ -39,7 +39,7 @@ while read -r CALL word; do
   } &
   echo "began $CALL $!"
 done
-# The server is gone, so nobody answers any more.
+# The server exited, so nobody answers any more.
 for waiting in "$SCRIPTS"/*.answer; do
   [ ! -p "$waiting" ] || echo no 1<>"$waiting"
 done

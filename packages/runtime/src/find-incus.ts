@@ -24,7 +24,7 @@ export async function checkIncus(options: Partial<IncusDriverOptions> = {}): Pro
 }
 
 /**
- * Tries from inside, on every member, whether sandboxes are kept from the network. What it starts is gone at the end.
+ * Tries from inside, on every member, whether sandboxes are kept from the network. It removes the probes that it starts.
  * @param options with a data directory of its own.
  */
 export async function checkIncusFences(options: IncusDriverOptions): Promise<Finding[]> {

@@ -2,7 +2,7 @@ import type { Isolation } from './contract/capabilities.js';
 import type { Driver, DriverOptions } from './contract/driver.js';
 import { DriverError } from './contract/errors.js';
 import { findIncus } from './find-incus.js';
-import { type Finding, lacking, linuxDriverCanRun } from './host/finding.js';
+import { describeMissing, type Finding, linuxDriverCanRun } from './host/finding.js';
 import { type HostFacts, readHostFacts, TESTED_RUNTIMES } from './host/host-facts.js';
 import { judgeHost } from './host/judge-host.js';
 import type { IncusDriverOptions } from './incus-driver/index.js';
@@ -41,7 +41,7 @@ export interface SelectedDriver {
 
 /**
  * Opens the driver to use on this host. Never gives less isolation than was asked for.
- * @throws {DriverError} `unsupported` with what lacks and the commands that get it; `busy` while another driver has the
+ * @throws {DriverError} `unsupported` with the missing parts and the commands that get them; `busy` while another driver has the
  * data directory.
  */
 export async function selectDriver(options: SelectDriverOptions): Promise<SelectedDriver> {
@@ -68,7 +68,11 @@ export async function selectDriver(options: SelectDriverOptions): Promise<Select
     return { driver, findings, why: [why, ...described(trial)].join(' '), trial };
   }
   if (preferred === undefined && allowProcess === true && linux?.isolation === undefined) {
-    return openProcess(common, findings, `The linux driver cannot run here. ${lacking(findings).join(' ')}`);
+    return openProcess(
+      common,
+      findings,
+      `The linux driver cannot run here. ${describeMissing(findings).join(' ')}`,
+    );
   }
   throw new DriverError('unsupported', explain(findings));
 }
@@ -146,7 +150,7 @@ async function openProcess(
 export function explain(findings: readonly Finding[]): string {
   return [
     'This host cannot run isolated sandboxes:',
-    ...lacking(findings).map((line) => `  - ${line}`),
+    ...describeMissing(findings).map((line) => `  - ${line}`),
     '`svc server doctor --fix` gets what it may. `--driver process` runs sandboxes as plain processes instead, with NO ISOLATION.',
   ].join('\n');
 }

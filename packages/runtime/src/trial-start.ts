@@ -13,7 +13,7 @@ export interface TrialStart {
 }
 
 /**
- * Starts a sandbox, hears its daemon answer, stores its memory, restores it, and ends it: whatever a host seems to have, only this shows
+ * Starts a sandbox, awaits its daemon's answer, stores its memory, restores it, and ends it: only this shows
  * that it can.
  * @returns undefined: there is no room to try, which says nothing.
  * @throws {DriverError} what a create on this host gives.

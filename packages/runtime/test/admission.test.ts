@@ -16,7 +16,7 @@ describe('what all sandboxes together may use', () => {
     ['a large host', 64, undefined, 62],
     ['a small one', 1, undefined, 0.75],
     ['what the operator says', 64, 8192, 8],
-    ['no more than the host has, whatever the operator says', 16, 1_000_000, 14.4],
+    ['no more than the host has, regardless of the operator', 16, 1_000_000, 14.4],
   ])('is bounded on %s', (_, totalGiB, maxMemoryMiB, expectedGiB) => {
     const budget = budgetOf({ totalMemoryBytes: totalGiB * GIB, pidMax: 1000 }, maxMemoryMiB);
     expect(budget.memoryBytes / GIB).toBeCloseTo(expectedGiB, 5);

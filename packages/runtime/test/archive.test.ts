@@ -50,7 +50,7 @@ describe('the guard of tar archives', () => {
     await expect(guarded(archive, { special: 'refuse' })).rejects.toThrow(/neither a file/);
   });
 
-  it('ends where the archive ends, whatever follows', async () => {
+  it('ends where the archive ends, regardless of the rest', async () => {
     const archive = tarBytes([{ name: 'file', content: 'x' }]);
     const more = Buffer.concat([archive, tarBytes([{ name: 'hidden', content: 'y' }])]);
     expect((await guarded(more)).equals(archive)).toBe(true);

@@ -22,7 +22,7 @@ if (reason !== undefined) console.warn(`Tests of building the template base are 
 
 const PACKAGE_OF_NPM = 'package/bin/node';
 
-/** The programs of the package, but for what installs Debian, which here mounts something and, if it is told to, stays. */
+/** The programs of the package, but for what installs Debian, which here mounts something and stays on request. */
 describe.skipIf(reason !== undefined)('building the template base', () => {
   let home: string;
   const path = (...names: string[]) => join(home, ...names);
@@ -140,7 +140,7 @@ describe.skipIf(reason !== undefined)('building the template base', () => {
     expect((await readdir(path('bases'))).filter((name) => name !== '.lock')).toEqual([]);
   });
 
-  it('tells what mmdebstrap said last when that fails, and leaves nothing', async () => {
+  it('reports the last line of mmdebstrap when that fails, and leaves nothing', async () => {
     await program('mmdebstrap', 'echo "E: Unable to locate package ripgrep"; exit 25');
     const { exitCode, stderr } = await build();
     expect(exitCode).toBe(3);

@@ -83,8 +83,8 @@ def held():
     name: 'deleted',
     title: 'a deleted file that is open',
     start: PYTHON_LOOP(
-      'import os\ngone = open("gone", "w+b", buffering=0); os.unlink("gone")',
-      '  gone.write(b"x")\n  open("out", "w").write(str(os.fstat(gone.fileno()).st_size))',
+      'import os\ndeleted = open("deleted", "w+b", buffering=0); os.unlink("deleted")',
+      '  deleted.write(b"x")\n  open("out", "w").write(str(os.fstat(deleted.fileno()).st_size))',
     ),
   },
   {

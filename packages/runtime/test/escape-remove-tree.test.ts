@@ -94,7 +94,7 @@ describe.skipIf(!able)('the removal of a tree that a program changes', () => {
 });
 
 describe.skipIf(!able)('a jail', () => {
-  it('unpacks as nobody, and leaves to root what the archive does not tell the owner of', async () => {
+  it('unpacks as nobody, and leaves entries without an owner in the archive to root', async () => {
     folder = await mkdtemp(join(tmpdir(), 'tree-'));
     await mkdir(join(folder, 'root'));
     const [command, ...args] = jailCommand(folder, { kind: 'extract', into: 'root' });

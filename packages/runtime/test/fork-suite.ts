@@ -57,7 +57,7 @@ export function describeForks(
     }
 
     it.each(KINDS)(
-      'go on where the source was, each by itself, and leave it unharmed: $program.title',
+      'continue where the source was, each by itself, and leave it unharmed: $program.title',
       async ({ program, counts }) => {
         const { instance, client } = await bench.create();
         await startProgram(client, program);
@@ -70,7 +70,7 @@ export function describeForks(
           brief: true,
         });
         if (program === MEMORY) expect(made.sizeBytes).toBeGreaterThan(400e6);
-        // The source goes on before, while and after its copies are made.
+        // The source continues before, while and after its copies are made.
         let count = 3;
         expect(await step(client, program)).toBe('3');
         const row: Record<string, number> = { frozen: made.frozenMs };

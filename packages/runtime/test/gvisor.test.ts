@@ -49,7 +49,7 @@ describe.skipIf(skip !== undefined)(`sandboxes on gVisor's kernel ${skip ?? ''}`
     },
   );
 
-  it('stop where they stand and go on, and copies of their files have a name of their own', async () => {
+  it('stop where they are and continue, and copies of their files have a name of their own', async () => {
     const { instance, client } = await bench.create();
     await client.output('echo shared > note; echo kept > /tmp/note');
     await instance.freeze();
@@ -86,7 +86,7 @@ describe.skipIf(skip !== undefined)(`sandboxes on gVisor's kernel ${skip ?? ''}`
     expect(await later.client.output(`python3 -c '${speak}'`)).toBe(later.instance.address);
   });
 
-  it('stand beside containers where a specification asks for one, and memory goes on in no other', async () => {
+  it('stand beside containers where a specification asks for one, and memory resumes in no other', async () => {
     const { instance, client } = await bench.create({ isolation: 'container' });
     expect(instance.isolation).toBe('container');
     expect(await client.output('cat /proc/version')).toBe(readFileSync('/proc/version', 'utf8').trim());

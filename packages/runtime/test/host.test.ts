@@ -108,7 +108,7 @@ describe('judging a host', () => {
     ],
     ['a full disk', { freeDiskBytes: 1000 }, 'free-disk', true],
     ['disks without weights', { ioWeights: undefined }, 'io-weights', true],
-  ] as const)('names what lacks: %s', (_, change, id, canRun) => {
+  ] as const)('names what is missing: %s', (_, change, id, canRun) => {
     const findings = judgeHost({ ...ABLE, ...change } as HostFacts);
     expect(findings.filter(({ ok }) => !ok).map((finding) => finding.id)).toEqual([id]);
     expect(linuxDriverCanRun(findings)).toBe(canRun);

@@ -86,7 +86,7 @@ describe('ids that an operator chose', () => {
     expect(() => requireUsable({ first: 165_536, count: IDS }, 'somebody:100000:65536\n')).not.toThrow();
   });
 
-  it('are of nobody else when another data directory has a block that begins elsewhere', () => {
+  it('are of nobody else when another data directory has a block that begins at other ids', () => {
     const root = mkdtempSync(join(tmpdir(), 'blocks-'));
     const [one, two] = ['one', 'two'].map((name) => ownPaths(root, name));
     try {

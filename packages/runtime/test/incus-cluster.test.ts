@@ -95,7 +95,7 @@ describe.skipIf(skip !== undefined)('a cluster of three that loses a machine', (
     expect(await checkpointIds()).toEqual(['of-m1', 'of-m2', 'of-m3']);
   });
 
-  it('goes on without the machine, whose sandboxes alone end with the documented error', async () => {
+  it('continues without the machine, whose sandboxes alone end with the documented error', async () => {
     const before = await counts();
     await killTrialMember(cluster.plan, LOST);
     const ends = new Map<Instance, string>();
@@ -126,7 +126,7 @@ describe.skipIf(skip !== undefined)('a cluster of three that loses a machine', (
     await driver.close();
     driver = await open();
     await eventually(
-      'those that run to be told apart',
+      'the running ones to be distinguished',
       async () => (await running()).length <= before.length,
     );
     expect(await running()).toEqual(before);

@@ -65,7 +65,7 @@ table arp svc_watch {
 `;
 
 interface Counted {
-  /** Whatever it was. */
+  /** Every packet. */
   total: number;
   /** The number of packets that an attack sent. */
   marked: number;
@@ -211,7 +211,7 @@ describe.skipIf(skip !== undefined)('sandboxes without network access on Incus',
     made.splice(made.indexOf(pooled), 1);
   });
 
-  describe('whatever root inside sends', () => {
+  describe('the traffic of root inside', () => {
     let closed: IncusInstance;
     let neighbour: IncusInstance;
     let location: string;
@@ -252,7 +252,7 @@ describe.skipIf(skip !== undefined)('sandboxes without network access on Incus',
       expect(known.filter((address) => !address.includes(':'))).toEqual([closed.record.address]);
     });
 
-    describe('comes out once the fence is gone', () => {
+    describe('comes out once the fence is removed', () => {
       beforeAll(() => takeFence(location));
       afterAll(() => loadFence(location));
 

@@ -15,16 +15,16 @@ export const INCUS_TEST_MS = 900_000;
 /** Why tests on a real Incus cluster cannot run here. Undefined: they can. */
 export function incusSkipReason(): string | undefined {
   if (process.env.SVC_HEAVY !== '1')
-    return told('they start whole clusters and take minutes; set SVC_HEAVY=1');
-  const lacks = [
+    return skipped('they start whole clusters and take minutes; set SVC_HEAVY=1');
+  const missing = [
     ...(process.getuid?.() === 0 ? [] : ['root']),
     ...(incusRoot() !== undefined || existsSync('/usr/bin/mmdebstrap') ? [] : ['mmdebstrap']),
     ...(base === undefined ? ['the template base (scripts/prepare-host.sh --base)'] : []),
   ];
-  return lacks.length === 0 ? undefined : told(`they need ${lacks.join(', ')}`);
+  return missing.length === 0 ? undefined : skipped(`they need ${missing.join(', ')}`);
 }
 
-function told(reason: string): string {
+function skipped(reason: string): string {
   console.warn(`Tests of Incus are skipped: ${reason}.`);
   return reason;
 }

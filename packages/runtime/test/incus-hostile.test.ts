@@ -18,7 +18,7 @@ import { keys } from '../src/incus-driver/keys.js';
 import { countOf, readImages } from '../src/incus-driver/read-wire.js';
 import { OPERATION } from './fake-incus.js';
 
-/** A member that answers whatever a test writes, byte by byte. */
+/** A member that answers with the bytes of a test, byte by byte. */
 describe('a member of Incus that lies', () => {
   let directory: string;
   let server: Server;
@@ -56,7 +56,7 @@ describe('a member of Incus that lies', () => {
   const says = (text: string, status = 200) => {
     answer = (_request, response) => response.writeHead(status).end(text);
   };
-  const tells = (metadata: unknown) => says(JSON.stringify({ type: 'sync', status_code: 200, metadata }));
+  const answers = (metadata: unknown) => says(JSON.stringify({ type: 'sync', status_code: 200, metadata }));
   const failure = (calling: Promise<unknown>) =>
     calling.then(
       () => undefined,
@@ -109,7 +109,7 @@ describe('a member of Incus that lies', () => {
     expect(await failure(client.upgrade(upgradeOf(50)))).toMatchObject({ status: 0 });
   });
 
-  it('and says at once, again and again, that an operation goes on: it is asked with pauses', async () => {
+  it('and says at once, again and again, that an operation continues: it is asked with pauses', async () => {
     answer = (request, response) => {
       const metadata = { status_code: 103 };
       const started = { type: 'async', operation: `${OPERATION}?project=svc`, metadata };
@@ -138,9 +138,9 @@ describe('a member of Incus that lies', () => {
   ];
 
   it.each(garbage.map((metadata) => ({ metadata })))(
-    'and tells %j instead of what was asked for: it is said, or nothing is made of it',
+    'and answers %j instead of the requested data: it is reported, or ignored',
     async ({ metadata }) => {
-      tells(metadata);
+      answers(metadata);
       const cluster = new IncusCluster(client);
       const calls: (() => Promise<unknown>)[] = [
         () => cluster.listAll(),
@@ -159,8 +159,8 @@ describe('a member of Incus that lies', () => {
     },
   );
 
-  it('and tells of another instance than it was asked for: nothing is believed', async () => {
-    tells({ name: 'other', status: 'Stopped', location: 'm1', config: {}, devices: {} });
+  it('and answers with another instance than it was asked for: nothing is believed', async () => {
+    answers({ name: 'other', status: 'Stopped', location: 'm1', config: {}, devices: {} });
     expect(await failure(new IncusCluster(client).find('mine'))).toBeInstanceOf(IncusError);
   });
 

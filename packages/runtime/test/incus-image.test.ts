@@ -149,11 +149,11 @@ describe('an image of layers', () => {
       ['f', '0'],
     ] as const)
       above.add(name, kind);
-    // A link over a file takes its place, whatever lay there.
+    // A link over a file takes its place, regardless of its content.
     expect(isHidden(path, type, [above.index])).toBe(path === 'a/b' ? false : hidden);
   });
 
-  it('refuses layers that would be unpacked elsewhere, and leaves nothing of them', async () => {
+  it('refuses layers that would be unpacked outside, and leaves nothing of them', async () => {
     const files = new LayerFiles(join(directory, 'layers'));
     await files.prepare();
     const forged = tarOfEntries([
@@ -271,7 +271,7 @@ describe('addresses of sandboxes', () => {
   });
 });
 
-describe('what the driver tells', () => {
+describe('the errors of the driver', () => {
   const failed = { code: 'create_failed', message: 'The sandbox could not be started.' } as const;
 
   it.each([
@@ -283,9 +283,9 @@ describe('what the driver tells', () => {
     [new IncusError(404, 'Instance not found'), 'instance_gone'],
     [new IncusError(500, 'Failed to run forkstart /root/secret'), 'create_failed'],
   ])('%o', (error, code) => {
-    const told = driverError(error, failed);
-    expect(told).toMatchObject({ code, detail: error.message });
-    expect((told as Error).message).not.toContain('/root');
+    const thrown = driverError(error, failed);
+    expect(thrown).toMatchObject({ code, detail: error.message });
+    expect((thrown as Error).message).not.toContain('/root');
   });
 
   it('lets through what is not of Incus', () => {

@@ -64,7 +64,7 @@ describe('members of a cluster of which the settings name one', () => {
     await rm(directory, { recursive: true, force: true });
   });
 
-  it('tell of their own volumes, each at its address in the cluster', async () => {
+  it('list their own volumes, each at its address in the cluster', async () => {
     const access = { address: urls.a!, credentials, project: 'svc' };
     let lists = 0;
     const members = new MemberClients({
@@ -80,7 +80,7 @@ describe('members of a cluster of which the settings name one', () => {
       ['a', 'member-b'].map((location) => custom.usedBytes({ name: 'svc-v', location })),
     );
     expect(bytes).toEqual([1_000, 8_000]);
-    // One that is none is not told what is asked, and is not looked for with each volume.
+    // One that is no member gets no request, and is not looked for with each volume.
     for (let time = 0; time < 3; time += 1)
       expect(await custom.usedBytes({ name: 'svc-v', location: 'false-c' })).toBeUndefined();
     expect(asked.filter((each) => each.startsWith('false-c'))).toEqual([]);

@@ -47,7 +47,7 @@ describe('the name of a card', () => {
     expect(cardModeOf(name)).toBe(mode);
   });
 
-  it('tells nothing where it is none of ours', () => {
+  it('is undefined for one that is none of ours', () => {
     for (const name of [undefined, '', 'eth0', 'veth0a1b2c3d', 'svc0a4d1001'])
       expect(cardModeOf(name)).toBeUndefined();
   });
@@ -174,7 +174,7 @@ describe('the fence of a member', () => {
     ['lets something through', 65, 64, 'reaches the member by TCP'],
     ['lets others in', 64, 65, 'reaches one without'],
     ['was not tried to the end', 137, 64, 'could not be run'],
-  ])('that %s is told, and the probes go', async (_, closed, open, problem) => {
+  ])('that %s is reported, and the probes are removed', async (_, closed, open, problem) => {
     const ended: string[] = [];
     const found = await tryFence(async (mode) =>
       mode === 'none' ? probe(closed, ended, 'closed') : probe(open, ended, 'open'),
@@ -184,7 +184,7 @@ describe('the fence of a member', () => {
     else expect(found).toContain(problem);
   });
 
-  it('that keeps the server out too is told; what else fails proves nothing, and no probe is left', async () => {
+  it('that keeps the server out too is reported; other failures prove nothing, and no probe is left', async () => {
     const ended: string[] = [];
     const refusing = (code: 'create_failed' | 'no_capacity') => async (mode: string) => {
       if (mode === 'none') throw new DriverError(code, 'no');
@@ -195,7 +195,7 @@ describe('the fence of a member', () => {
     expect(ended).toEqual(['open', 'open']);
   });
 
-  it('is told for each member, with what to do', () => {
+  it('is reported for each member, with the remedy', () => {
     const findings = judgeFences([
       { member: 'm1', problem: undefined },
       { member: 'm2', problem: 'it leaks' },
@@ -292,7 +292,7 @@ describe('the fence of a member', () => {
       expect(tried).toEqual(['m1', 'm1']);
     });
 
-    it('not while another trial shows that it is gone', async () => {
+    it('not while another trial shows that it is removed', async () => {
       const { proofs, tried } = proofsOf([undefined, 'it leaks', undefined]);
       await proofs.require('m1');
       expect(await proofs.proveAgain('m1')).toBe('it leaks');
@@ -303,7 +303,7 @@ describe('the fence of a member', () => {
       expect([proofs.problemOf('m1'), tried]).toEqual([undefined, ['m1', 'm1', 'm1']]);
     });
 
-    it('as missing for whoever goes on, until a trial shows that it holds', async () => {
+    it('as missing for sandboxes that resume, until a trial shows that it works', async () => {
       const { proofs, tried, clock } = proofsOf(['it leaks', undefined]);
       await proofs.requireNotMissing('m1');
       expect(tried).toEqual([]);
@@ -331,7 +331,7 @@ describe('the watch of fences', () => {
 
   const watchOf = (relying: Map<string, number>, outcomes: Record<string, string | Error | undefined>) => {
     const tried: string[] = [];
-    const told: string[] = [];
+    const logged: string[] = [];
     const watch = new FenceWatch({
       relying: () => relying,
       prove: async (member) => {
@@ -341,10 +341,10 @@ describe('the watch of fences', () => {
         return outcome;
       },
       log: (level, _message, fields) =>
-        told.push(`${level} ${fields.member} ${fields.sandboxes ?? ''}`.trim()),
+        logged.push(`${level} ${fields.member} ${fields.sandboxes ?? ''}`.trim()),
       random: () => 1,
     });
-    return { watch, tried, told };
+    return { watch, tried, logged };
   };
 
   it('tries those that sandboxes rely on, and says which do not hold', async () => {
@@ -354,10 +354,10 @@ describe('the watch of fences', () => {
       ['m3', 1],
     ]);
     const outcomes = { m2: 'it leaks', m3: new Error('no room') };
-    const { watch, tried, told } = watchOf(relying, outcomes);
+    const { watch, tried, logged } = watchOf(relying, outcomes);
     await vi.advanceTimersByTimeAsync(750_000);
     expect(tried).toEqual(['m1', 'm2', 'm3']);
-    expect(told).toEqual(['error m2 1', 'warn m3']);
+    expect(logged).toEqual(['error m2 1', 'warn m3']);
     relying.clear();
     await vi.advanceTimersByTimeAsync(7_500_000);
     expect(tried).toHaveLength(3);
@@ -435,7 +435,7 @@ describe('the card of an instance', () => {
     expect(readRecord(wire(undefined))?.card).toBeUndefined();
   });
 
-  it('is said to be set up from the start, whatever its source was', () => {
+  it('is said to be set up from the start, regardless of its source', () => {
     const spec = { limits: {}, labels: {} };
     const input = { owner: 'me', unique: 'u', state: 'live', id: 'box', layers: [], createdAtMs: 1 } as const;
     expect(instanceConfig({ ...input, spec, command: [] })[keys.card]).toBe('ready');
@@ -450,7 +450,7 @@ describe('the card of an instance', () => {
     expect(instance.record).toMatchObject({ card: 'internet', bare: false });
   });
 
-  it('changes while it is frozen, and is set up when it goes on', async () => {
+  it('changes while it is frozen, and is set up when it resumes', async () => {
     const { instance, calls } = instanceOf({ hostName: open, frozen: true });
     await instance.setNetwork(none);
     expect(calls).toEqual(['fence m1', 'plug none']);
@@ -458,13 +458,13 @@ describe('the card of an instance', () => {
     expect(calls.slice(2)).toEqual(['thaw', 'set up']);
   });
 
-  it('is set up by whoever thaws it after its server was started anew', async () => {
+  it('is set up by the server that thaws it after a restart', async () => {
     const { instance, calls } = instanceOf({ hostName: closed, card: 'bare', frozen: true });
     await instance.thaw();
     expect(calls).toEqual(['thaw', 'set up']);
   });
 
-  it('stays frozen without network access where the fence is known to be gone, and only then', async () => {
+  it('stays frozen without network access where the fence is known to be removed, and only then', async () => {
     const leaking = instanceOf({ hostName: closed, frozen: true, fails: ['fence'] });
     expect(await failure(leaking.instance.thaw())).toMatchObject({ code: 'unsupported' });
     expect([leaking.calls, leaking.instance.frozen]).toEqual([[], true]);
@@ -490,7 +490,7 @@ describe('the card of an instance', () => {
     await bare.instance.setNetwork(internet);
   });
 
-  it('that could not be changed is changed the next time, whatever it is to be', async () => {
+  it('that could not be changed is changed the next time, in any mode', async () => {
     const { instance, calls, fails } = instanceOf({ hostName: open, fails: ['plug none'] });
     expect(await failure(instance.setNetwork(none))).toMatchObject({ code: 'unreachable' });
     fails.length = 0;

@@ -124,8 +124,8 @@ describe.skipIf(skip !== undefined)('volumes on a cluster with two servers', () 
     const ids = ['v1', 'v2', 'v3'];
     for (const id of ids) await first.volumes.make(id);
     const where = new Map(await stored());
-    const apart = ids.find((id) => where.get(`svc-${id}`) !== where.get('svc-team'))!;
-    await expect(create(second, 'both', 'team', apart)).rejects.toMatchObject({ code: 'invalid_spec' });
+    const onOther = ids.find((id) => where.get(`svc-${id}`) !== where.get('svc-team'))!;
+    await expect(create(second, 'both', 'team', onOther)).rejects.toMatchObject({ code: 'invalid_spec' });
     for (const id of ids) await second.volumes.delete(id);
     expect(await first.volumes.list()).toEqual(['team']);
   });
@@ -217,7 +217,7 @@ describe.skipIf(skip !== undefined)('volumes on a cluster with two servers', () 
     await inside.run('pkill perl; rm -rf /mnt/team/odd /mnt/team/d /mnt/team/k', 'root');
   });
 
-  it('that are deleted while mounted are gone for both servers, and removed when nothing has them', async () => {
+  it('that are deleted while mounted are deleted for both servers, and removed when nothing has them', async () => {
     const two = (await second.adopt('two'))!;
     await first.volumes.delete('team');
     expect(await new DaemonClient(two).output('cat /mnt/team/from-outside')).toBe('hello');

@@ -204,12 +204,13 @@ describe('volumes of the cluster', () => {
   const path = '/1.0/storage-pools/p/volumes/custom';
   function play({ method, path: asked, query, body }: FakeRequest) {
     if (asked === '/1.0/cluster/members') return done(members);
-    const told = (volume: (typeof stored)[number]) => ({
+    const described = (volume: (typeof stored)[number]) => ({
       ...volume,
       type: 'custom',
       content_type: 'filesystem',
     });
-    if (asked === path && method === 'GET' && query.get('recursion') === '1') return done(stored.map(told));
+    if (asked === path && method === 'GET' && query.get('recursion') === '1')
+      return done(stored.map(described));
     if (asked === path && method === 'GET')
       return done(stored.map(({ name, location }) => `${path}/${name}?project=svc&target=${location}`));
     const given = body.length === 0 ? {} : JSON.parse(body.toString('utf8'));
@@ -220,7 +221,7 @@ describe('volumes of the cluster', () => {
     }
     const found = stored.find(({ name, location: at }) => asked === `${path}/${name}` && at === location);
     if (found === undefined) return failed(404, 'Storage volume not found');
-    if (method === 'GET') return done(told(found));
+    if (method === 'GET') return done(described(found));
     if (method === 'PATCH') Object.assign(found.config, given.config);
     else if (inUse.has(found.name)) return failed(400, 'The storage volume is still in use');
     else stored = stored.filter((volume) => volume !== found);
@@ -307,7 +308,7 @@ describe('volumes of the cluster', () => {
     expect(mounted.location).toBe(first!.location);
   });
 
-  it('that something has mounted are gone for everybody at once, and removed later', async () => {
+  it('that something has mounted are deleted for everybody at once, and removed later', async () => {
     await volumes.make('v');
     inUse.add('svc-v');
     await volumes.delete('v');
@@ -580,7 +581,7 @@ describe('a program that Incus runs inside', () => {
     'is not believed where its connections are %j',
     async (said) => {
       fds = said;
-      await expect(run()).rejects.toThrow('no way to the program');
+      await expect(run()).rejects.toThrow('no connection to the program');
     },
   );
 });
@@ -628,7 +629,7 @@ describe('the program of the agent', () => {
     await ended;
   });
 
-  it('goes on after large uploads that it refuses unread', async () => {
+  it('continues after large uploads that it refuses unread', async () => {
     const upload = () => content().write('/here', Readable.from([Buffer.alloc(6_000_000)]), {});
     await upload();
     for (let tries = 0; tries < 6; tries += 1)

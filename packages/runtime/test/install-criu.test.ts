@@ -64,7 +64,7 @@ describe.skipIf(reason !== undefined)('installing a private CRIU', () => {
   const right = createHash('sha256').update(PACKAGE).digest('hex');
   const wasUnpacked = () => existsSync(join(home, 'unpacked'));
 
-  it('goes on with the pinned version when its checksum is the pinned one', async () => {
+  it('continues with the pinned version when its checksum is the pinned one', async () => {
     const { stderr } = await install({ version: '4.2.1-1' }, { checksum: right });
     expect(stderr).toBe('');
     expect(wasUnpacked()).toBe(true);

@@ -50,11 +50,11 @@ describe.skipIf(skip !== undefined).each(stores)(
         createLinuxDriver({ dataDir, daemon: envdProgram, baseRoot: 'host', ...size }),
       );
     const bench = benchOn();
-    const elsewhere = mkdtempSync(join(tmpdir(), 'restored-'));
+    const otherPlace = mkdtempSync(join(tmpdir(), 'restored-'));
     afterAll(async () => {
       await bench.close();
       await bench.remove();
-      rmSync(elsewhere, { recursive: true, force: true });
+      rmSync(otherPlace, { recursive: true, force: true });
     });
     const copiesIn = () => {
       const keeper = NamespaceKeeper.find(pathsOf(bench.dataDir))!;
@@ -65,7 +65,7 @@ describe.skipIf(skip !== undefined).each(stores)(
     };
     const withMemory = noMemory === undefined;
 
-    it('is made beside the driver, holds what is deleted meanwhile, and makes a store that goes on', async () => {
+    it('is made beside the driver, contains entries that are deleted meanwhile, and makes a store that continues', async () => {
       await bench.open();
       const { driver } = bench;
       const layer = await driver.layers.importTar(tarOf({ 'opt/of-layer': 'from the layer\n' }));
@@ -103,8 +103,8 @@ describe.skipIf(skip !== undefined).each(stores)(
       await backup.close();
       expect(copiesIn()).toEqual([]);
 
-      const draft = join(elsewhere, 'draft');
-      const dataDir = join(elsewhere, 'driver');
+      const draft = join(otherPlace, 'draft');
+      const dataDir = join(otherPlace, 'driver');
       mkdirSync(draft);
       const restore = await openStoreRestore({ draft, dataDir, ...size });
       const ordered = [...packed].sort(([a], [b]) => entryKinds.indexOf(a.kind) - entryKinds.indexOf(b.kind));
@@ -128,9 +128,9 @@ describe.skipIf(skip !== undefined).each(stores)(
         expect((await inside.run('cat /vol/file')).stdout).toBe('in the volume\n');
         if (withMemory) {
           const before = await count(inside);
-          await eventually('the program to go on', async () => (await count(inside)) > before);
+          await eventually('the program to continue', async () => (await count(inside)) > before);
         }
-        // Files of the layer and of what was written above it are still told apart.
+        // Files of the layer and of what was written above it are still distinct.
         const duplicates = `find /opt /etc -xdev -type f -printf '%i %n %p\\n' | awk '$2 == 1 { print $1 }' | sort | uniq -d`;
         expect((await inside.run(duplicates, 'root')).stdout).toBe('');
       } finally {
@@ -148,7 +148,7 @@ describe.skipIf(skip !== undefined).each(stores)(
       expect(copiesIn().length).toBeGreaterThan(0);
       const again = await bench.reopen();
       await again.reap({ instanceIds: [], checkpointIds: ['held'] });
-      // Lists tell of nothing that only a backup holds, either.
+      // Lists do not show entries that only a backup keeps, either.
       expect((await again.listCheckpoints()).map(({ id }) => id)).toEqual(['held']);
       expect(await again.volumes.list()).toEqual(store === 'btrfs' ? ['other'] : ['other', 'vol']);
       await eventually('the copies to be removed', () => copiesIn().length === 0);
@@ -168,7 +168,7 @@ describe.skipIf(skip !== undefined).each(stores)(
 );
 
 describe.skipIf(skip !== undefined)('what is unpacked of a backup', () => {
-  it('stays in its directory, whatever the archive says', async () => {
+  it('stays in its directory, regardless of the archive', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'unpacked-'));
     const into = join(directory, 'into');
     mkdirSync(into);

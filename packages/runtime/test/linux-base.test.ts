@@ -45,7 +45,7 @@ describe.skipIf(skip !== undefined)('the template base', () => {
     );
   });
 
-  it('starts a login shell without another program, whoever runs it and whatever its PATH', async () => {
+  it('starts a login shell without another program, for any user and PATH', async () => {
     const { client } = await bench.create();
     // A program that the profile started would not be found, and its shell would say so.
     const login = "env -i PATH=/nowhere HOME=/ /bin/bash -l -c 'echo $PATH $LANG' 2>&1";
@@ -109,7 +109,7 @@ describe.skipIf(skip !== undefined)('the template base', () => {
     );
   });
 
-  it('is not told where on the host it lies', async () => {
+  it('does not learn its path on the host', async () => {
     const { client } = await bench.create();
     const { stdout } = await client.run('cat /proc/self/mountinfo /proc/mounts', 'root');
     expect(stdout).toContain('lowerdir=');

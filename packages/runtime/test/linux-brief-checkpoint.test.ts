@@ -30,7 +30,7 @@ describe.skipIf(skip !== undefined)('a checkpoint for copies at once', () => {
     return { source, made };
   }
 
-  it('has its memory in that of the host, goes on many times over, and leaves nothing', async () => {
+  it('has its memory in that of the host, resumes many times over, and leaves nothing', async () => {
     const { source, made } = await fork();
     expect(inMemory()).toEqual(['brief']);
     expect(inStore('brief')).toBe(false);

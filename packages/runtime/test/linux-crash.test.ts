@@ -54,7 +54,7 @@ describe.skipIf(skip !== undefined)('a linux driver that is killed', () => {
         await driver.reap({ instanceIds: alive, checkpointIds: [] });
         expect((await driver.list()).map(({ id }) => id).sort()).toEqual(alive.sort());
         expect(await driver.listCheckpoints()).toEqual([]);
-        await eventually('images in memory to be gone', () => imagesInMemory(paths).length === 0);
+        await eventually('images in memory to be removed', () => imagesInMemory(paths).length === 0);
         await driver.close({ destroyInstances: moment === MOMENTS_MS.at(-1) });
       }
       expect(readdirSync(paths.instances)).toEqual([]);

@@ -30,7 +30,7 @@ const DUPLICATES = `find / /usr/local /usr/mine -xdev -printf '%D:%i %n %y %p\\n
   awk '$2 == 1 || $3 == "d" { if ($1 in seen && seen[$1] != $4) print seen[$1], $4; seen[$1] = $4 }' | head -n 20`;
 
 /**
- * Maps files of the layers and of the writable part side by side, those of equal number first, and tells when it is asked whether they
+ * Maps files of the layers and of the writable part side by side, those of equal number first, and reports on request whether they
  * still hold what they held at first.
  */
 const MAPPER = `
@@ -63,7 +63,7 @@ def page(path):
   with open(path) as f: kept.append(mmap.mmap(f.fileno(), 0, mmap.MAP_PRIVATE, mmap.PROT_READ))
   return kept[-1]
 one = page("/one/file")
-if sys.argv[1] == "apart": page("/etc/passwd")
+if sys.argv[1] == "separate": page("/etc/passwd")
 two = page("/two/file")
 for n in range(1000):
   open("/tmp/new", "w").write("%d %s %s\\n" % (n, one[:3].decode(), two[:3].decode()))
@@ -73,11 +73,11 @@ for n in range(1000):
 
 /** The output of a program that continues in a copy of its sandbox. */
 async function outputOfCopy(client: DaemonClient, copy: () => Promise<DaemonClient>): Promise<string> {
-  const told = async (of: DaemonClient) => (await of.run('cat /tmp/told')).stdout;
-  const before = await told(client);
+  const outputOf = async (of: DaemonClient) => (await of.run('cat /tmp/told')).stdout;
+  const before = await outputOf(client);
   const there = await copy();
   return await eventually('the copy to look at its files', async () => {
-    const text = await told(there);
+    const text = await outputOf(there);
     return Number.parseInt(text, 10) <= Number.parseInt(before, 10) + 1 ? undefined : text;
   });
 }
@@ -140,8 +140,8 @@ describe.skipIf(skip !== undefined).each<{ base: BaseRoot; absent: boolean }>([
       await client.start(`exec 3<>/tmp/pipe; exec python3 -c '${MAPPER}' /home/user/mine /etc /opt`);
       await mapped(client);
       await instance.checkpoint({ checkpointId: 'mapped', memory: true, then: 'continue' });
-      const told = await outputOfCopy(client, async () => (await bench.restore('mapped', true)).client);
-      expect(told).toMatch(/^\d+ 0$/m);
+      const output = await outputOfCopy(client, async () => (await bench.restore('mapped', true)).client);
+      expect(output).toMatch(/^\d+ 0$/m);
     },
   );
 });
@@ -149,7 +149,7 @@ describe.skipIf(skip !== undefined).each<{ base: BaseRoot; absent: boolean }>([
 describe.skipIf(noMemory !== undefined)('a checkpoint of an earlier version', () => {
   const bench = linuxBench({ baseRoot: 'host' });
 
-  it('goes on with its memory, and its files get numbers of their own', async () => {
+  it('continues with its memory, and its files get numbers of their own', async () => {
     const paths = pathsOf(bench.dataDir);
     const store = NamespaceKeeper.find(paths)!.view(paths.store);
     renameSync(join(store, 'empty'), join(store, 'aside'));
@@ -189,7 +189,7 @@ describe.skipIf(noMemory !== undefined)('files of two volumes with the same numb
     { volumeId: 'two', target: '/two' },
   ];
 
-  async function start(how: 'apart' | 'beside') {
+  async function start(how: 'separate' | 'beside') {
     for (const { volumeId } of mounts) await bench.driver.volumes.make(volumeId, { limitMiB: 32 });
     const { instance, client } = await bench.create({ mounts });
     await client.run('echo one >/one/file; echo two >/two/file', 'root');
@@ -199,15 +199,15 @@ describe.skipIf(noMemory !== undefined)('files of two volumes with the same numb
   }
 
   it('stay what they are in a copy with memory', async () => {
-    const { instance, client } = await start('apart');
-    await instance.checkpoint({ checkpointId: 'apart', memory: true, then: 'continue' });
-    const told = await outputOfCopy(client, async () => {
+    const { instance, client } = await start('separate');
+    await instance.checkpoint({ checkpointId: 'separate', memory: true, then: 'continue' });
+    const output = await outputOfCopy(client, async () => {
       const spec = bench.spec({ mounts });
       return new DaemonClient(
-        await bench.driver.restore({ id: 'copy', checkpointId: 'apart', memory: true, spec }),
+        await bench.driver.restore({ id: 'copy', checkpointId: 'separate', memory: true, spec }),
       );
     });
-    expect(told).toMatch(/^\d+ one two$/m);
+    expect(output).toMatch(/^\d+ one two$/m);
   });
 
   it('are not mixed up where they are mapped side by side: the program is named instead', async () => {

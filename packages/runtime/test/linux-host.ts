@@ -1,4 +1,4 @@
-import { lacking } from '../src/host/finding.js';
+import { describeMissing } from '../src/host/finding.js';
 import { type HostFacts, readHostFacts } from '../src/host/host-facts.js';
 import { judgeHost } from '../src/host/judge-host.js';
 import { suffices } from '../src/host/programs.js';
@@ -7,7 +7,7 @@ const facts: HostFacts = await readHostFacts();
 
 /** Why tests of the linux driver cannot run here. Undefined: they can. */
 export function linuxSkipReason(): string | undefined {
-  const missing = lacking(judgeHost(facts));
+  const missing = describeMissing(judgeHost(facts));
   if (missing.length === 0) return undefined;
   console.warn(`Tests of the linux driver are skipped. ${missing.join(' ')}`);
   return missing.join(' ');

@@ -90,7 +90,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     );
   }, 240_000);
 
-  it('leave room for a sandbox that is made as soon as they are gone', async () => {
+  it('leave room for a sandbox that is made as soon as they are deleted', async () => {
     const { client, instance } = await bench.create();
     await client.run(FILL_DISK);
     await instance.destroy();
@@ -158,7 +158,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
     await volumes.delete('deleted');
     await volumes.delete('deleted');
     expect(await volumes.list()).not.toContain('deleted');
-    await eventually('the volume to be gone', async () =>
+    await eventually('the volume to be deleted', async () =>
       volumesOf(bench.dataDir).every((name) => !name.startsWith('.')),
     );
     expect(await client.output('echo alive')).toBe('alive');
@@ -167,7 +167,7 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
   it('cannot have the room of what they delete kept by the file that guards the reserve', async () => {
     const { store } = pathsOf(bench.dataDir);
     // As when the guard looks between the end of a program that filled the disk and the next trim.
-    const script = `cd ${store}; rm -f reserve; sync -f .; head -c 900M /dev/zero >gone; sync -f .; rm gone; sync -f .; fallocate -l 1100M reserve`;
+    const script = `cd ${store}; rm -f reserve; sync -f .; head -c 900M /dev/zero >filled; sync -f .; rm filled; sync -f .; fallocate -l 1100M reserve`;
     const { pid } = keeperOf(bench.dataDir);
     execFileSync('nsenter', [`--target=${pid}`, '--mount', 'sh', '-ec', script], { timeout: 60_000 });
     await eventually('the host to have its room again', () => hostFreeMiB() > HOST_MIB - 400, 60_000);
@@ -196,7 +196,10 @@ describe.skipIf(skip !== undefined)('hostile programs that fill every disk they 
       const { DaemonClient } = await import('../src/testing/daemon-client.js');
       const there = new DaemonClient(copy);
       const before = Number(await there.output('wc -l < /data/log'));
-      await eventually('it to go on', async () => Number(await there.output('wc -l < /data/log')) > before);
+      await eventually(
+        'it to continue',
+        async () => Number(await there.output('wc -l < /data/log')) > before,
+      );
     },
     60_000,
   );

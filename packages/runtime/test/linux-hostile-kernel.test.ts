@@ -62,8 +62,8 @@ const EXPECTED: Record<string, string> = {
 
 /** Names of the host that must stand in no file that a sandbox can read. */
 const LOOKS = `
-for f in ${HIDDEN_OF_PROC.join(' ')}; do [ -f "$f" ] && [ "$(head -c 1 "$f" 2>/dev/null | wc -c)" != 0 ] && echo "told: $f"; done
-for d in /proc/acpi /proc/asound /proc/bus /proc/fs /proc/scsi; do [ -n "$(ls -A $d 2>/dev/null)" ] && echo "told: $d"; done
+for f in ${HIDDEN_OF_PROC.join(' ')}; do [ -f "$f" ] && [ "$(head -c 1 "$f" 2>/dev/null | wc -c)" != 0 ] && echo "visible: $f"; done
+for d in /proc/acpi /proc/asound /proc/bus /proc/fs /proc/scsi; do [ -n "$(ls -A $d 2>/dev/null)" ] && echo "visible: $d"; done
 find /sys -mindepth 1 -maxdepth 3 | grep -vE '^/sys/devices(/system(/(cpu|node))?)?$'
 find /sys -writable -type f 2>/dev/null | head -n 3
 cat /sys/block/*/loop/backing_file /sys/class/dmi/id/* /sys/fs/btrfs/*/label /sys/kernel/notes /sys/module/*/version 2>/dev/null

@@ -146,7 +146,7 @@ describe.skipIf(skip !== undefined)('isolation of linux instances', () => {
     ['a memory bomb', 'perl -e \'my @a; while (1) { push @a, "x" x 10_000_000 }\''],
     ['a full disk', 'cat /dev/zero > /home/user/fill'],
     ['a full /dev/shm', 'cat /dev/zero > /dev/shm/fill'],
-  ])('contains %s, while others and the driver go on', async (name, script) => {
+  ])('contains %s, while others and the driver continue', async (name, script) => {
     const { instance } = await bench.create({ limits: LIMITS });
     const neighbour = await bench.create();
     let over = false;

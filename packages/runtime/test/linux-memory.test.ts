@@ -107,10 +107,10 @@ describe.skipIf(skip !== undefined)('memory of linux instances', () => {
       await instance.checkpoint({ checkpointId, memory: true, then: 'continue' });
     }
     const before = Number(await client.output('wc -c < /tmp/up'));
-    await eventually('it to go on', async () => Number(await client.output('wc -c < /tmp/up')) > before);
+    await eventually('it to continue', async () => Number(await client.output('wc -c < /tmp/up')) > before);
   });
 
-  it('keeps a file open whose name is gone while another name of it stays', async () => {
+  it('keeps a file open whose name is deleted while another name of it stays', async () => {
     const { instance, client } = await bench.create();
     await client.start(
       `mkdir /tmp/names; cd /tmp/names; echo kept > one; ln one two; exec python3 -c '
@@ -153,7 +153,7 @@ while True: open("/tmp/ask").read(); f.seek(0); open("/tmp/answer", "w").write(f
     );
   });
 
-  it('names a copy in its own files without touching what a program holds open, wrote, or linked elsewhere', async () => {
+  it('names a copy in its own files without touching what a program has open, wrote, or linked to another path', async () => {
     const { instance, client } = await bench.create();
     expect((await client.run('echo 192.0.2.1 friend >> /etc/hosts', 'root')).exitCode).toBe(0);
     // The link would lead the one who follows it to a file of the host.
@@ -254,7 +254,7 @@ libc.syscall(425, 1, 0); print(ctypes.get_errno())'`),
     expect(await step(copy.client, program)).toBe('2');
   });
 
-  it('lets running instances go on when their namespace keeper is lost', async () => {
+  it('lets running instances continue when their namespace keeper is lost', async () => {
     const program = PROGRAMS[0]!;
     const { instance, client } = await start([program]);
     expect(await step(client, program)).toBe('1');

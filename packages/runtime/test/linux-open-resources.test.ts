@@ -57,7 +57,7 @@ async function use(client: DaemonClient, name: string): Promise<string> {
 describe.skipIf(skip !== undefined)('a program that holds something of the kernel', () => {
   const bench = linuxBench({ storeSizeMiB: 4096 });
 
-  it('goes on after a pause, its thing as good as before', async () => {
+  it('continues after a pause, with its resource as before', async () => {
     const { instance, client } = await bench.create();
     const names = (await putInto(client)).filter((name) => !(name in REFUSED || name in NOT_GIVEN));
     expect(names.length).toBeGreaterThan(50);

@@ -263,7 +263,7 @@ open("/tmp/answer", "w").write("%s %d %d" % (f.read(), os.fstat(f.fileno()).st_u
   );
 
   it('gets its range out of the ids that the operator chose, and out of no others', async () => {
-    // Below what drivers take by themselves, and apart from another run of this test.
+    // Below what drivers take by themselves, and distinct from another run of this test.
     const first = 0x10000000 + (process.pid % 4096) * 65_536;
     await withLinuxBench({ storeSizeMiB: 1024, ids: { first, count: 65_536 } }, async (other) => {
       const { instance } = await other.create();

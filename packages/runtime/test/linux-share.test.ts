@@ -15,7 +15,7 @@ const HOST = {
 const IDLE = { cpuUsageUs: 0, memoryBytes: 0, memoryCacheBytes: 0, pids: 1 };
 const BUSY = { cpuUsageUs: 9e12, memoryBytes: 300 * 2 ** 20, memoryCacheBytes: 100 * 2 ** 20, pids: 2048 };
 
-describe('what an instance is told of the machine', () => {
+describe('the share of the machine that an instance sees', () => {
   it('is its limits, a part of a processor counting as one', () => {
     const tell = (limits: object) => shareTexts({ limits, usage: IDLE, load: [0, 0, 0], upMs: 0 }, HOST);
     expect(tell({ cpuCount: 0.5 }).cpuinfo.match(/^processor/gm)).toHaveLength(1);
@@ -27,7 +27,7 @@ describe('what an instance is told of the machine', () => {
     expect(tell({}).meminfo).toMatch(/^MemTotal: +1000000 kB$/m);
   });
 
-  it('tells what it uses, in as many bytes whatever that is', () => {
+  it('shows its use, always in as many bytes', () => {
     const limits = { cpuCount: 2, memoryMiB: 512 };
     const idle = shareTexts({ limits, usage: IDLE, load: [0, 0, 0], upMs: 0 }, HOST);
     const busy = shareTexts({ limits, usage: BUSY, load: [12.345, 1, 0.5], upMs: 1e10 }, HOST);

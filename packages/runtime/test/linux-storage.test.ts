@@ -78,7 +78,7 @@ describe.skipIf(skip !== undefined)('the store of linux instances', () => {
     expect((error as DriverError).message).not.toContain(bench.dataDir);
     expect(await client.output('cat /tmp/note')).toBe('kept');
     expect(await bench.driver.listCheckpoints()).toEqual([]);
-    // Programs share memory with each other whatever the disk is like.
+    // Programs share memory with each other regardless of the disk.
     await client.output('echo fine > /dev/shm/note; cat /dev/shm/note');
     await client.output('rm -f /tmp/fill* /tmp/rest; sync');
     await eventually('there to be room again', async () => {

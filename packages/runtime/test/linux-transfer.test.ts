@@ -145,9 +145,9 @@ describe.skipIf(skip !== undefined || !heavy)('stored objects on their way to an
     broken.write(bytes.subarray(0, bytes.length - 40));
     const failing = to().import(layer, broken);
     await eventually('it has begun', () => drafts().length > 0);
-    broken.destroy(new Error('the connection is gone'));
+    broken.destroy(new Error('the connection is lost'));
     await expect(failing).rejects.toThrow();
-    await eventually('its draft is gone', () => drafts().length === 0);
+    await eventually('its draft to be removed', () => drafts().length === 0);
     expect(await isThere(layer)).toBe(false);
   });
 
@@ -177,20 +177,24 @@ describe.skipIf(skip !== undefined || !heavy)('stored objects on their way to an
     expect(await isThere(layer)).toBe(false);
   });
 
-  it.runIf(memory)('with memory are refused by a machine that lacks what its programs may use', async () => {
-    const { head, body } = await openEnvelope(await from().export(checkpoint), KEY);
-    const machine = { ...from().machine, cpuFeatures: [...from().machine.cpuFeatures, 'avx_of_tomorrow'] };
-    for (const needed of (await from().describe(checkpoint)).needs) await take(needed, await bytesOf(needed));
-    const archive = Readable.from(writeEnvelope({ ...(head as object), machine }, body, KEY));
-    await expect(to().import(checkpoint, archive)).rejects.toMatchObject({
-      code: 'unsupported',
-      message: expect.stringContaining('avx_of_tomorrow'),
-    });
-    archive.destroy();
-    expect(await isThere(checkpoint)).toBe(false);
-  });
+  it.runIf(memory)(
+    'with memory are refused by a machine without a feature that its programs may use',
+    async () => {
+      const { head, body } = await openEnvelope(await from().export(checkpoint), KEY);
+      const machine = { ...from().machine, cpuFeatures: [...from().machine.cpuFeatures, 'avx_of_tomorrow'] };
+      for (const needed of (await from().describe(checkpoint)).needs)
+        await take(needed, await bytesOf(needed));
+      const archive = Readable.from(writeEnvelope({ ...(head as object), machine }, body, KEY));
+      await expect(to().import(checkpoint, archive)).rejects.toMatchObject({
+        code: 'unsupported',
+        message: expect.stringContaining('avx_of_tomorrow'),
+      });
+      archive.destroy();
+      expect(await isThere(checkpoint)).toBe(false);
+    },
+  );
 
-  it('go on there, with files and memory as they were, and are taken once', async () => {
+  it('continue there, with files and memory as they were, and are taken once', async () => {
     for (const needed of (await from().describe(checkpoint)).needs)
       if (!(await to().has(needed))) await take(needed, await bytesOf(needed));
     const bytes = await bytesOf(checkpoint);
@@ -206,7 +210,7 @@ describe.skipIf(skip !== undefined || !heavy)('stored objects on their way to an
         const before = Number((await client.run('cat /tmp/count')).stdout);
         expect(before).toBeGreaterThanOrEqual(count);
         await eventually(
-          'the program to go on',
+          'the program to continue',
           async () => Number((await client.run('cat /tmp/count')).stdout) > before,
         );
       }

@@ -46,11 +46,11 @@ describe.skipIf(reason !== undefined)('what a sandbox shows of its host', () => 
 
   it('names no path of the host', async () => {
     const { client } = await bench.create();
-    const told = await client.run(
+    const shown = await client.run(
       'cat /proc/self/mountinfo /proc/mounts /proc/1/environ /proc/*/cmdline /proc/self/cgroup /proc/*/maps 2>/dev/null; ls -l /proc/*/fd /proc/*/exe /proc/*/cwd 2>/dev/null',
       'root',
     );
-    expect(told.stdout).not.toContain(bench.dataDir);
-    expect(told.stdout).not.toMatch(/\/(root|home)\/(?!user)\w+\/|\/var\/lib\/svc|\/tmp\/driver-/);
+    expect(shown.stdout).not.toContain(bench.dataDir);
+    expect(shown.stdout).not.toMatch(/\/(root|home)\/(?!user)\w+\/|\/var\/lib\/svc|\/tmp\/driver-/);
   });
 });

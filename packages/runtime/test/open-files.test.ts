@@ -93,7 +93,7 @@ describe('programs with many files open', () => {
 });
 
 describe('files that are mapped side by side', () => {
-  /** Files with the content of mappings that the numbers below do not tell apart. */
+  /** Files with the content of mappings that the numbers below do not distinguish. */
   function contents(...texts: string[]): void {
     mkdirSync(join(proc, '1', 'map_files'), { recursive: true });
     texts.forEach((text, index) => {
@@ -111,10 +111,10 @@ describe('files that are mapped side by side', () => {
     await expect(look()).rejects.toThrow('/one/file and /two/file');
   });
 
-  it('are refused where a name that is gone was that of both', async () => {
+  it('are refused where a deleted name was that of both', async () => {
     process(1, [named('/file (deleted)'), named('/file (deleted)')]);
     contents('one', 'two');
-    await expect(look()).rejects.toThrow('tell apart');
+    await expect(look()).rejects.toThrow('distinguish');
   });
 
   it.each([

@@ -47,7 +47,7 @@ describe('a process driver that is killed at any moment', () => {
   });
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
-  it(`leaves ${ROUNDS} times what was handed out alive and nothing else after the reaper`, async () => {
+  it(`leaves ${ROUNDS} times what was acquired alive and nothing else after the reaper`, async () => {
     const dataDir = join(directory, 'data');
     for (let round = 0; round < ROUNDS; round += 1) {
       const child = spawn(
@@ -75,7 +75,7 @@ describe('a process driver that is killed at any moment', () => {
         expect((await driver.list()).map(({ id }) => id)).toEqual([kept]);
         const adopted = await driver.adopt(kept);
         expect(await new DaemonClient(adopted!).health()).toBe(204);
-        // A daemon that was just being started when its driver was killed ends by itself: nobody is there to be told.
+        // A daemon that was just being started when its driver was killed ends by itself: there is nobody to report to.
         await eventually('nothing but what was kept', () => findLeaks(dataDir).length === 1);
       } finally {
         await driver.close({ destroyInstances: true });

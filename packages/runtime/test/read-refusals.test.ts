@@ -17,7 +17,7 @@ const LINKS = 4096;
 it('reads the counts of all links for all reasons from less than a script may print', async () => {
   const sets = Object.keys(REFUSALS).map((name) => {
     const counts = Array.from({ length: LINKS }, (_, lease) => {
-      // A link that is gone has its number in place of its name.
+      // A deleted link has its number in place of its name.
       const link = lease % 2 === 0 ? `"s${lease}"` : String(lease);
       return `${link} counter packets 12 bytes 912 expires 5h59m59s${lease % 1000}ms`;
     });

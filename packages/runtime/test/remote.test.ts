@@ -88,7 +88,7 @@ describe('a driver that is served over a socket', () => {
     expect(stdout.trim()).toBe('EACCES');
   });
 
-  it('goes on when somebody speaks garbage', async () => {
+  it('continues when somebody sends garbage', async () => {
     const garbage = [
       'GET / HTTP/1.1\r\n\r\n',
       '\0\0\0\0\u{1f}\u{8b}'.repeat(5_000),
@@ -242,12 +242,12 @@ describe('a driver that is served over a socket', () => {
     await eventually('the log', () => lines.join().includes('NO ISOLATION'));
   });
 
-  it('tells the end of an instance that is gone without being asked', async () => {
+  it('reports the end of an instance without being asked', async () => {
     const instance = await remote.create({ id: 'one', spec });
     await (await driver.adopt('one'))?.destroy();
     expect(await instance.ended).toEqual({ reason: 'destroyed' });
-    const gone = await instance.dial(49_983).catch((reason: unknown) => reason);
-    expect(DriverError.is(gone) && gone.code).toBe('instance_gone');
+    const ended = await instance.dial(49_983).catch((reason: unknown) => reason);
+    expect(DriverError.is(ended) && ended.code).toBe('instance_gone');
   });
 
   it('keeps an old handle from touching a new instance of the same id', async () => {
@@ -258,14 +258,14 @@ describe('a driver that is served over a socket', () => {
     expect(await new DaemonClient(fresh).health()).toBe(204);
   });
 
-  it('is told to be lost when its process goes, and every call fails as unreachable', async () => {
+  it('is reported as lost when its process exits, and every call fails as unreachable', async () => {
     await served.close();
     expect(DriverError.is(await remote.lost)).toBe(true);
     const error = await remote.list().catch((reason: unknown) => reason);
     expect(DriverError.is(error) && error.code).toBe('unreachable');
   });
 
-  it('notices that the server is gone', async () => {
+  it('notices that the server is lost', async () => {
     await remote.close();
     await served.abandoned;
     await served.closed;

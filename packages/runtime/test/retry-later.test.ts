@@ -2,14 +2,14 @@ import { describe, expect, it } from 'vitest';
 import { RetryLater } from '../src/shared/retry-later.js';
 
 describe('clean-up that fails', () => {
-  it('is told about, keeps nobody waiting, and is tried again until it succeeds', async () => {
+  it('is reported, keeps nobody waiting, and is tried again until it succeeds', async () => {
     let failures = 2;
-    const told: string[] = [];
+    const reported: string[] = [];
     let succeeded = () => {};
     const done = new Promise<void>((resolve) => {
       succeeded = resolve;
     });
-    const later = new RetryLater({ onFailure: (name) => told.push(name), intervalMs: 1 });
+    const later = new RetryLater({ onFailure: (name) => reported.push(name), intervalMs: 1 });
     const task = async () => {
       if (failures-- > 0) throw new Error('busy');
       succeeded();
@@ -17,7 +17,7 @@ describe('clean-up that fails', () => {
     expect(await later.attempt('the tree', task)).toBe(false);
     expect(later.waiting).toEqual(['the tree']);
     await done;
-    expect(told).toEqual(['the tree', 'the tree']);
+    expect(reported).toEqual(['the tree', 'the tree']);
     expect(later.waiting).toEqual([]);
     later.close();
   });

@@ -39,7 +39,7 @@ it.each([
   expect(readSent(text ?? '', leaseOf)).toEqual(expected);
 });
 
-it('adds up what came by a lease for who had it, and tells of who is gone once', () => {
+it('adds up the bytes of a lease for its owner, and reports ended ones once', () => {
   const totals = new SentTotals();
   totals.hold(1, 'a');
   const living = new Map([[2, 'b']]);
@@ -59,7 +59,7 @@ it('adds up what came by a lease for who had it, and tells of who is gone once',
     { instanceId: 'b', bytes: 25 },
     { instanceId: 'c', bytes: 4 },
   ]);
-  // A counter that is gone, or smaller, began anew.
+  // A counter that is missing, or smaller, began anew.
   expect(totals.take([{ lease: 2, bytes: 5 }], living)).toEqual([
     { instanceId: 'b', bytes: 30 },
     { instanceId: 'c', bytes: 4 },

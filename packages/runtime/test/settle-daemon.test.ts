@@ -16,7 +16,7 @@ async function listen(server: Server): Promise<(signal?: AbortSignal) => Promise
   return (signal) => dialTcp('127.0.0.1', (server.address() as AddressInfo).port, signal);
 }
 
-it('has a daemon answer twice over one connection, and keeps that one until told', async () => {
+it('has a daemon answer twice over one connection, and keeps that one until it is released', async () => {
   const asked: string[] = [];
   const connections: Socket[] = [];
   const server = createServer((req, res) => {

@@ -114,7 +114,7 @@ describe('the members of an instance', () => {
 
   it.each([
     ['descendants of the daemon and their sessions', 10, [], [10, 11, 12, 30]],
-    ['marked processes when the daemon is gone', undefined, [20], [20]],
+    ['marked processes when the daemon has exited', undefined, [20], [20]],
     ['nothing when nothing is known', undefined, [], []],
   ] as const)('are %s', (_, daemonPid, marked, expected) => {
     const members = selectMembers(table, { home, daemonPid }, environment([...marked]), 999);

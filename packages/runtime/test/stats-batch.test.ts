@@ -4,13 +4,13 @@ import { DriverError } from '../src/contract/errors.js';
 import { StatsResponseSchema } from '../src/gen/driver/driver_pb.js';
 import { StatsBatch } from '../src/remote/stats-batch.js';
 
-/** A driver whose instances use as many processes as their handle says; `gone` has ended. */
+/** A driver whose instances use as many processes as their handle says; `ended` has ended. */
 function batch(answered = Number.POSITIVE_INFINITY) {
   const calls: string[][] = [];
   const stats = new StatsBatch(async (handles) => {
     calls.push(handles);
     const outcomes = handles.slice(0, answered).map((handle) =>
-      handle === 'gone'
+      handle === 'ended'
         ? {
             outcome: { case: 'failure' as const, value: { code: 'instance_gone', message: 'It has ended.' } },
           }
@@ -37,8 +37,8 @@ describe('what instances use', () => {
 
   it('fails for the one that has ended alone', async () => {
     const { stats } = batch();
-    const [one, gone, two] = [stats.of('1'), stats.of('gone'), stats.of('2')];
-    expect(await codeOf(gone)).toBe('instance_gone');
+    const [one, ended, two] = [stats.of('1'), stats.of('ended'), stats.of('2')];
+    expect(await codeOf(ended)).toBe('instance_gone');
     expect([(await one).pids, (await two).pids]).toEqual([1, 2]);
   });
 

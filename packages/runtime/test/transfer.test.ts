@@ -45,7 +45,7 @@ describe('an envelope', () => {
     expect((await opened(await enveloped(Buffer.alloc(0)))).body.length).toBe(0);
   });
 
-  it('goes on from an offset', async () => {
+  it('continues from an offset', async () => {
     const bytes = await enveloped();
     for (const offset of [0, 1, 20, 262_144, bytes.length - 1, bytes.length, bytes.length + 5])
       expect(digest(await buffer(skipBytes(inPieces(bytes), offset)))).toBe(digest(bytes.subarray(offset)));
@@ -132,7 +132,7 @@ describe('the archive of a stored object', () => {
     ['a disk', 'checkpoint', [{ name: 'sv/u/sda', type: 'block', device: { major: 8, minor: 0 } }]],
     ['memory', 'checkpoint', [{ name: 'sv/u/mem', type: 'character', device: { major: 1, minor: 1 } }]],
     [
-      'a file whose content is elsewhere',
+      'a file whose content is in another place',
       'layer',
       [pax({ 'SCHILY.xattr.trusted.overlay.metacopy': '' }), { name: 'root/x' }],
     ],
@@ -153,7 +153,7 @@ describe('the archive of a stored object', () => {
   });
 });
 
-describe('what is told of a stored object', () => {
+describe('the description of a stored object', () => {
   const machine: Machine = { arch: 'x64', kernel: '6.1.0', cpuFeatures: ['sse2'] };
   const object = { kind: 'checkpoint', id: 'pause-1' } as const;
   const record = {
@@ -224,7 +224,7 @@ describe('memory on another machine', () => {
     ...fields,
   });
 
-  it('goes on where nothing is missing', () => {
+  it('resumes where nothing is missing', () => {
     expect(memoryMisfit(machine(), machine())).toBeUndefined();
     expect(
       memoryMisfit(machine(), machine({ kernel: '6.12.3', cpuFeatures: ['avx2', 'avx512f', 'sse2'] })),
@@ -232,16 +232,18 @@ describe('memory on another machine', () => {
     expect(memoryMisfit(machine({ kernel: '6.1.9' }), machine({ kernel: '6.1.2' }))).toBeUndefined();
   });
 
-  it('does not go on with another processor, without a feature that programs use, or on an older kernel', () => {
+  it('does not resume with another processor, without a feature that programs use, or on an older kernel', () => {
     expect(memoryMisfit(machine(), machine({ arch: 'arm64' }))).toContain('arm64');
-    expect(memoryMisfit(machine(), machine({ cpuFeatures: ['sse2'] }))).toContain('lacks avx2');
+    expect(memoryMisfit(machine(), machine({ cpuFeatures: ['sse2'] }))).toContain('does not have avx2');
     expect(memoryMisfit(machine(), machine({ kernel: '5.15.0' }))).toContain('older');
     expect(memoryMisfit(machine({ kernel: '6.10.0' }), machine({ kernel: '6.9.0' }))).toContain('older');
     const arm = { arch: 'arm64', cpuFeatures: ['asimd', 'sve'] };
-    expect(memoryMisfit(machine(arm), machine({ ...arm, cpuFeatures: ['asimd'] }))).toContain('lacks sve');
+    expect(memoryMisfit(machine(arm), machine({ ...arm, cpuFeatures: ['asimd'] }))).toContain(
+      'does not have sve',
+    );
   });
 
-  it('is told by what the kernel says of the first processor', () => {
+  it('is described by the text of the kernel about the first processor', () => {
     const directory = mkdtempSync(join(tmpdir(), 'cpuinfo-'));
     try {
       const path = join(directory, 'cpuinfo');

@@ -42,7 +42,7 @@ describe('a stream that is read until a signal aborts', () => {
   });
 
   it('ends with what the stream fails with', async () => {
-    const reason = new Error('the disk is gone');
+    const reason = new Error('the disk is lost');
     // biome-ignore lint/correctness/useYield: it fails before the first piece.
     async function* failing(): AsyncGenerator<Uint8Array> {
       throw reason;

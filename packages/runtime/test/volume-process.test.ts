@@ -45,7 +45,7 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
     return found;
   }
 
-  it('goes on after large uploads that it refuses unread', async () => {
+  it('continues after large uploads that it refuses unread', async () => {
     const content = process_.content('mine');
     const upload = () => content.write('/here', Readable.from([Buffer.alloc(6_000_000)]), {});
     await upload();
@@ -55,7 +55,7 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
   });
 
   it('cannot fill the memory of the process that started it with what it prints', async () => {
-    // Beside the program, with its output: what prints once told to, and says whether anybody takes it.
+    // Beside the program, with its output: it prints on request, and reports whether anybody reads it.
     const [start, taken] = [join(folder, 'start'), join(folder, 'taken')];
     execFileSync('mkfifo', [start]);
     const print = `(read -r _ <"$0"; env printf more 2>/dev/null; echo $? >"$1.new"; mv "$1.new" "$1") & shift; exec "$@"`;
@@ -162,7 +162,7 @@ describe.skipIf(!able)('the process that works on files of volumes', () => {
     await outside.expectUntouched();
   });
 
-  it('works on for others whatever tree a program builds, and leaves nothing of it behind', async () => {
+  it('continues for others with any tree that a program builds, and leaves nothing of it behind', async () => {
     // The kinds of files that root in a sandbox can make, and device nodes, which it cannot.
     const hostile = `chdir $ARGV[0] or die;
 mkdir "names"; for (0..20) { open my $h, ">", "names/" . ("\\xff" x 250) . $_ or die "$!" }
@@ -209,7 +209,7 @@ symlink "d/" x 1000, "link"; for (1 .. 3000) { mkdir "d" or die; chdir "d" or di
     await content.makeDirectory('/one', {});
     const first = pid();
     process.kill(first, 'SIGKILL');
-    await eventually('it to be gone', async () => !existsSync(`/proc/${first}`));
+    await eventually('it to exit', async () => !existsSync(`/proc/${first}`));
     await eventually('the next one to answer', () =>
       content.makeDirectory('/two', { force: true }).then(
         () => true,
@@ -219,7 +219,7 @@ symlink "d/" x 1000, "link"; for (1 .. 3000) { mkdir "d" or die; chdir "d" or di
     const second = pid();
     expect(second).not.toBe(first);
     await process_.end();
-    await eventually('it to be gone', async () => !existsSync(`/proc/${second}`));
+    await eventually('it to exit', async () => !existsSync(`/proc/${second}`));
     expect((await content.list('/', 1)).map(({ name }) => name)).toEqual(['one', 'two']);
     await process_.close();
     await expect(content.stat('/one')).rejects.toMatchObject({ code: 'closed' });

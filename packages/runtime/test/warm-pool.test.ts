@@ -44,7 +44,7 @@ function poolOf(options: Partial<WarmPoolOptions<string, string>> = {}) {
 }
 
 describe('the warm pool', () => {
-  it('fills, hands out by kind, refills, and discards at the end', async () => {
+  it('fills, serves by kind, refills, and discards at the end', async () => {
     const { pool, state } = poolOf({ usable: (item) => item !== 'a1' });
     pool.setDesired([{ spec: 'a', size: 2 }]);
     await pool.ready();
@@ -259,7 +259,7 @@ describe('sizes of the pool', () => {
   });
 });
 
-describe('memory for spares', () => {
+describe('memory for pooled items', () => {
   const host = (availableMiB: number) => ({ totalBytes: 8_192 * MIB, availableBytes: availableMiB * MIB });
   const budget = { memoryBytes: 4_096 * MIB, pids: 1_000 };
 

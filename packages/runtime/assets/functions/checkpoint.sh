@@ -3,13 +3,13 @@
 
 # Writes the memory of an instance by a command line of CRIU, whose hook copies the file system meanwhile: COPY_FROM
 # to COPY_TO. WORK is the directory of the dump, CALL the name of this call. Asks when everything is ready and only the
-# standstill is missing; goes on with the answer `go`. Ends with CRIU's own exit code.
+# the final freeze is missing; continues with the answer `go`. Ends with CRIU's own exit code.
 checkpoint_dump() {
   ANSWER=$SCRIPTS/$CALL.answer
   export STORE STORE_KIND COPY_FROM COPY_TO WORK SCRIPTS ANSWER
   mkfifo "$WORK/stage" "$ANSWER" || exit 9
   exec 4<>"$WORK/stage" 5<>"$ANSWER"
-  # A server that has gone meanwhile will never answer.
+  # A server that exited meanwhile will never answer.
   kill -0 $$ || echo no >&5
   {
     "$@" </dev/null >/dev/null 2>&1 3>&- 4<&- 5<&-

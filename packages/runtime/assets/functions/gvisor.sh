@@ -46,7 +46,7 @@ gvisor_resume() { # NAME LIMIT_S RUNSC ...: fails for one that does not stand st
   timeout -s KILL "$limit" "$@" resume "$name" >/dev/null 2>&1 </dev/null
 }
 
-gvisor_exec() { # RUNSC ... exec ...: its standard streams must not be pipes of ours, or whoever reads them waits for the sandbox
+gvisor_exec() { # RUNSC ... exec ...: its standard streams must not be pipes of ours, or their reader waits for the sandbox
   "$@" >/dev/null 2>&1 </dev/null
 }
 

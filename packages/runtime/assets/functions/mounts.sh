@@ -35,11 +35,11 @@ mounts_try_own() {
 }
 
 # Binds of the host directories that are mounted into an instance: they let no set-uid program and no device node have any
-# effect. OCI runtimes differ in what they make of such options. Their flags are the same on every host, whatever those of the
+# effect. OCI runtimes differ in what they make of such options. Their flags are the same on every host, regardless of those of the
 # file system that a directory is on: a restore repeats the flags of the time of the checkpoint, and may not change one.
 BOUND_FLAGS=nosuid,nodev,exec,noatime
 
-# In a trial a restore makes files anew, which running programs may be using: it sees the directories, and changes go elsewhere.
+# In a trial a restore makes files anew, which running programs may be using: it sees the directories, and changes go to another place.
 mounts_bind() { # DIRECTORY COUNT SOURCE ...: the first COUNT sources, as DIRECTORY/0, DIRECTORY/1 ...
   directory=$1
   count=$2

@@ -51,7 +51,7 @@ network_rules() {
 }
 
 # Replaces the rules of a gateway that an earlier driver made. HOST_RULES, and what network_rules needs. Links of a version
-# that told modes by the names of links keep their names, and get the one that is looked for.
+# that recognised modes by the names of links keep their names, and get the one that is looked for.
 network_update() {
   set -e
   network_rules
@@ -108,7 +108,7 @@ addr add $ADDRESS/30 dev eth0
 neigh replace $GATEWAY lladdr $MAC_GATEWAY dev eth0 nud permanent
 link set eth0 up
 route add default via $GATEWAY"
-  # gVisor looks at one device, and elsewhere programs that ask for the addresses of the machine need not see these.
+  # gVisor looks at one device, and with other runtimes programs that ask for the addresses of the machine need not see these.
   former_device=lo
   [ -z "$NETWORK_FIRST" ] || former_device=eth0
   for former in $FORMER_ADDRESSES; do
@@ -149,7 +149,7 @@ network_change() { # [PID]
   return 0
 }
 
-# Changes what the kernel forwards for an instance that is governed. RULES: for nft; FALLBACK: for nft, where it cannot follow
+# Changes what the kernel forwards for an instance with a network policy. RULES: for nft; FALLBACK: for nft, where it cannot follow
 # them; ENDED: which of its connections end, for ss. NEAR: the gateway's end, which carries nothing when neither can be set.
 # Answers: unforwarded (why the rules are not in force).
 network_forward_some() { # [PID]
@@ -185,10 +185,10 @@ network_forwarded() { # LEASE ...
     BEGIN { for (n = split(leases, word, " "); n > 0; n--) asked[word[n]] }
     $1 == "set" {
       split($2, name, "_")
-      told = name[1] ~ /^(opened|sent|received|others)$/ && name[2] in asked
-      if (told) { printf "%s%s=", between, $2; between = "\n" }
+      wanted = name[1] ~ /^(opened|sent|received|others)$/ && name[2] in asked
+      if (wanted) { printf "%s%s=", between, $2; between = "\n" }
     }
-    told && match($0, /counter packets [0-9]+ bytes [0-9]+/) {
+    wanted && match($0, /counter packets [0-9]+ bytes [0-9]+/) {
       split(substr($0, RSTART, RLENGTH), count, " ")
       sub(/.*\{/, "")
       printf "%s:%s:%s ", $2 == "." ? $1 "/" $3 : $1, count[3], count[5]

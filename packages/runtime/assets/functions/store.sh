@@ -9,7 +9,7 @@ in_store() { # FUNCTION ...: runs it in the directory of the store
 
 # Mounts the store, making it first where there is none. IMAGE: file; SIZE_MIB: how large, 0 for none; BELOW: directories that
 # overlays have below parts of the store, with colons.
-# Answers: kind, image (it is a file that grows), quota, fsid, problem (why limits lack), failed (why there is no store).
+# Answers: kind, image (it is a file that grows), quota, fsid, problem (why there are no limits), failed (why there is no store).
 store_mount() {
   mkdir -p "$STORE"
   chmod 700 "$STORE"

@@ -2,7 +2,7 @@
 # Writable parts of instances: upper and work directories of the overlays of / and /usr.
 #
 # btrfs numbers the files of a subvolume from its highest number on, and an overlay shows the numbers of all its parts that are of
-# one file system as they are: files of the writable part and of a layer could not be told apart. So the writable part is
+# one file system as they are: files of the writable part and of a layer could not be distinguished. So the writable part is
 # a copy of one without files, whose directories have numbers above those of every layer below.
 
 writable_make() { # DIRECTORY

@@ -45,7 +45,7 @@ mount --bind "$directory/incus" "$tree/var/lib/incus"
 mount -o loop "$directory/pool.img" "$directory/pool"
 mount --bind "$directory/pool" "$tree/srv/pool"
 cp "$here/keep-quotas.sh" "$tree/run/"
-# The first process of its own process namespace: whoever kills it kills all.
+# The first process of its own process namespace: its end ends all.
 # shellcheck disable=SC2016 # The inner shell expands it.
 exec unshare --pid --fork --kill-child=KILL sh -ec '
   mount -t proc proc "$1/proc"

@@ -30,7 +30,7 @@ while :; do
   kill -KILL $pids 2>/dev/null || true
   sleep 0.1
 done
-# The kernel lets go of a group a little after its last process.
+# The kernel removes a group asynchronously after its last process.
 tries=0
 # shellcheck disable=SC2086
 until find $directories -depth -type d -exec rmdir {} + 2>/dev/null; [ -z "$(found)" ]; do

@@ -43,7 +43,7 @@ export class ArchiveError extends Error {
     this.limit = limit;
   }
 
-  /** Tells an archive's error from others, across copies of this package. */
+  /** Recognises an archive's error, across copies of this package. */
   static is(error: unknown): error is ArchiveError {
     return typeof error === 'object' && error !== null && (error as { [BRAND]?: unknown })[BRAND] === true;
   }

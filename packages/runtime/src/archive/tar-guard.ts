@@ -114,7 +114,7 @@ async function readEntry(
     tally.entry(header);
     const sizeBytes = paxSize ?? header.sizeBytes;
     requireKnownType(header.type, sizeBytes);
-    // Older archives have directories that only the slash at the end of their name tells from files.
+    // Older archives mark directories only by the slash at the end of their name.
     if ((directory || endsInSlash(header.name)) && sizeBytes !== 0) throw contentRefused();
     return { blocks: [...blocks, block], header, sizeBytes };
   }

@@ -28,7 +28,7 @@ export interface StoreBackup {
   /** Names of bases that its entries stand on and that are not on this machine. */
   missingBases(): string[];
   pack(entry: StoreEntry): Packing;
-  /** Lets go of everything. */
+  /** Releases everything. */
   close(): Promise<void>;
 }
 

@@ -16,7 +16,7 @@ export interface CreateOptions {
 export interface RestoreOptions extends CreateOptions {
   /** Layers in `spec` are ignored: the checkpoint has its own. */
   checkpointId: string;
-  /** True: programs go on from memory. False: boot afresh on the stored file system. */
+  /** True: programs continue from memory. False: boot afresh on the stored file system. */
   memory: boolean;
 }
 
@@ -59,10 +59,10 @@ export interface RefusedPackets {
   packets: number;
 }
 
-/** Packets of connections to one place that the network forwarded for a `governed` instance, lately. */
+/** Packets of recent connections to one destination that the network forwarded for an instance with a network policy. */
 export interface ForwardedTraffic {
   instanceId: string;
-  /** Undefined: places that are not told apart, because there are many. Connections are not counted then. */
+  /** Undefined: the sum of all destinations, because there are many. Connections are not counted then. */
   address?: string | undefined;
   /** 0 without an address. */
   port: number;
@@ -79,10 +79,10 @@ export interface SentBytes {
   bytes: number;
 }
 
-/** The process that carries what `governed` instances send, see `InstanceNetwork`. */
+/** The process that carries the traffic of instances with a network policy, see `InstanceNetwork`. */
 export interface DriverEgress {
   /**
-   * Opens a connection to its control socket. It closes when that process ends, which the driver then starts again: whoever
+   * Opens a connection to its control socket. It closes when that process ends, which the driver then starts again: the caller that
    * needs it connects again and gives it every policy again, for it keeps none.
    * @throws {DriverError} `unreachable` while it is starting (try again), `closed`.
    */
@@ -128,7 +128,7 @@ export interface SharedInstances {
   /**
    * Returns true for an instance that exists and has not ended, a checkpoint that exists, and a volume that every driver can work
    * on and mount, whichever driver made them.
-   * @throws {DriverError} `unreachable` while that cannot be told.
+   * @throws {DriverError} `unreachable` while that is not known.
    */
   hasInstance(id: string): Promise<boolean>;
   hasCheckpoint(id: string): Promise<boolean>;
@@ -141,7 +141,7 @@ export interface SharedInstances {
    * @returns names of what was removed, for the log
    */
   removeOrphans(lost: LostDriver): Promise<string[]>;
-  /** Lets go of an instance that another driver has taken: it runs on. Does nothing for one that is not held. */
+  /** Releases an instance that another driver has adopted: it continues to run. Does nothing for one that is not leased. */
   release(id: string): Promise<void>;
 }
 
@@ -181,7 +181,7 @@ export interface Driver {
    * there is none, or it is dead.
    */
   adopt(id: string): Promise<Instance | undefined>;
-  /** Removes whatever of this data directory no living instance, checkpoint or layer owns. Names what it removed. */
+  /** Removes everything of this data directory that no living instance, checkpoint or layer owns. Returns the names. */
   reap(keep: { instanceIds: string[]; checkpointIds: string[] }): Promise<string[]>;
   listCheckpoints(): Promise<{ id: string; memory: boolean; sizeBytes: number }[]>;
   /** Repeating it is fine. */
@@ -223,7 +223,7 @@ export interface Driver {
   /** Settles once the pool is as full as wished (or cannot be). */
   poolReady(): Promise<void>;
   poolState(): Promise<PoolState>;
-  /** Stops the pool and lets go of everything; instances go on running and can be adopted. */
+  /** Stops the pool and releases everything; instances continue to run and can be adopted. */
   close(options?: { destroyInstances?: boolean }): Promise<void>;
 }
 
@@ -237,7 +237,7 @@ export interface DaemonProgram {
  * The program of the egress process. It runs without any right, in a file system with nothing in it but Node and this
  * file, and gets listening sockets that it could not open itself, as words of its command line:
  *
- * - `--listen fd:3`: TCP, all connections of `governed` instances. Remote address: the instance; local address and port:
+ * - `--listen fd:3`: TCP, all connections of instances with a network policy. Remote address: the instance; local address and port:
  *   where it meant to go.
  * - `--dns-udp fd:4`, `--dns-tcp fd:5`: the name server of all instances.
  * - `--control fd:6`: its control socket. Only root and who uses the driver gets there.
@@ -254,7 +254,7 @@ export interface DriverOptions {
   /** Absolute path; created with mode 0700. One driver at a time. */
   dataDir: string;
   daemon: DaemonProgram;
-  /** Absent: instances cannot be `governed`, and resolve names without it. */
+  /** Absent: instances cannot have a network policy, and resolve names without the process. */
   egress?: EgressProgram | undefined;
   /** Milliseconds since the epoch. Default `Date.now`. */
   now?: () => number;

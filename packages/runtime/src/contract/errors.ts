@@ -39,7 +39,7 @@ export class DriverError extends Error {
     this.detail = options?.detail;
   }
 
-  /** Tells a driver's error from others, across copies of this package. */
+  /** Recognises a driver's error, across copies of this package. */
   static is(error: unknown): error is DriverError {
     return typeof error === 'object' && error !== null && (error as { [BRAND]?: unknown })[BRAND] === true;
   }

@@ -20,7 +20,7 @@ export type InstanceMount = {
   readOnly?: boolean;
 } & (
   | { volumeId: string; source?: undefined }
-  /** Absolute path on the driver's host; must exist. For whoever has the driver in its own process. */
+  /** Absolute path on the driver's host; must exist. Only for a caller with the driver in its own process. */
   | { source: string; volumeId?: undefined }
 );
 
@@ -34,9 +34,9 @@ export interface InstanceNetwork {
   egress: 'internet' | 'none' | 'governed';
 }
 
-/** Connections of a `governed` instance that the network forwards without the egress process. */
+/** Connections of an instance with a network policy that the network forwards without the egress process. */
 export interface ForwardedDestinations {
-  /** IPv4, ascending and apart from each other, at most 256. What no instance may reach is never forwarded. */
+  /** IPv4, ascending and disjoint, at most 256. What no instance may reach is never forwarded. */
   ranges: { first: string; last: string }[];
   /** Destination ports that are never forwarded. */
   exceptPorts: number[];
@@ -80,7 +80,7 @@ export interface InstanceStats {
 export interface CheckpointOptions {
   /** Name of the checkpoint, chosen by the caller: `[a-z0-9-]{1,64}`, unique in the driver. */
   checkpointId: string;
-  /** Store memory too, so that programs go on after a restore. False: only the file system. */
+  /** Store memory too, so that programs continue after a restore. False: only the file system. */
   memory: boolean;
   /** `continue`: the instance runs on, briefly frozen. `destroy`: it ends once the checkpoint is durable. */
   then: 'continue' | 'destroy';
@@ -136,7 +136,7 @@ export interface Instance {
    */
   setNetwork(network: InstanceNetwork): Promise<void>;
   /**
-   * Lets the network forward some connections while the instance is `governed`, in place of those that it was told of before:
+   * Lets the network forward some connections while the instance has a network policy, in place of the former ones:
    * connections that begin from now on. Open ones that it forwarded and may no longer are ended; those that the egress process
    * has stay there. An instance begins with none. What a driver forwarded that was closed stands still until this is called
    * again. Undefined: all go through the egress process.
@@ -151,7 +151,7 @@ export interface Instance {
   dial(port: number, options?: { signal?: AbortSignal }): Promise<Duplex>;
   /** Stops every process where it stands. Memory stays in RAM. A second call does nothing. */
   freeze(): Promise<void>;
-  /** Lets a frozen instance go on. On a running one does nothing. */
+  /** Resumes a frozen instance. On a running one does nothing. */
   thaw(): Promise<void>;
   stats(): Promise<InstanceStats>;
   /**
@@ -160,11 +160,11 @@ export interface Instance {
    * runs on); `busy`, `storage_full`, `instance_gone`.
    */
   checkpoint(options: CheckpointOptions): Promise<Checkpoint>;
-  /** Stores what was written on top of the layers as one more layer and gives its id. The instance goes on. */
+  /** Stores what was written on top of the layers as one more layer and gives its id. The instance continues. */
   commitLayer(): Promise<LayerInfo>;
   /** Ends every process and frees everything. Repeating it is fine. */
   destroy(): Promise<void>;
-  /** Settles when the instance's first process ended for whatever reason. Never rejects. */
+  /** Settles when the instance's first process ended for any reason. Never rejects. */
   readonly ended: Promise<InstanceEnd>;
 }
 

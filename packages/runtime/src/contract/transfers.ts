@@ -55,7 +55,7 @@ export interface Transfers {
   /** @throws {DriverError} `not_found`; `unsupported` for what cannot leave its host. */
   describe(object: StoredObject): Promise<ObjectDescription>;
   /**
-   * An object as a stream of bytes, the same each time: whoever lost the connection goes on where it broke off. The stream
+   * An object as a stream of bytes, the same each time: a reader that lost the connection resumes at an offset. The stream
    * fails when the object is deleted meanwhile.
    * @throws {DriverError} as {@link describe}
    */

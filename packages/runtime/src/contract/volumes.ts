@@ -98,7 +98,7 @@ export class VolumeError extends Error {
     this.code = code;
   }
 
-  /** Tells a volume's error from others, across copies of this package. */
+  /** Recognises a volume's error, across copies of this package. */
   static is(error: unknown): error is VolumeError {
     return typeof error === 'object' && error !== null && (error as { [BRAND]?: unknown })[BRAND] === true;
   }

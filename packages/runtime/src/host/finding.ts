@@ -29,7 +29,7 @@ export function linuxDriverCanRun(findings: readonly Finding[]): boolean {
 }
 
 /** The reasons why the `linux` driver cannot run, as sentences with the command that helps. */
-export function lacking(findings: readonly Finding[]): string[] {
+export function describeMissing(findings: readonly Finding[]): string[] {
   return findings
     .filter(({ ok, neededFor }) => !ok && neededFor === 'driver')
     .map(({ message, fix }) => (fix === undefined ? message : `${message} Run: ${fix}`));

@@ -15,20 +15,20 @@ export interface FixHostOptions extends HostOptions {
 }
 
 /**
- * Gets what the host lacks, where that is possible: Debian packages by apt-get as root, and private copies of CRIU and, where it
+ * Gets the missing parts of the host, where that is possible: Debian packages by apt-get as root, and private copies of CRIU and, where it
  * is asked for, gVisor that touch no package of the host. What cannot be got stays among the findings with its command.
  * @returns the findings afterwards.
  */
 export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
   const { log } = options;
   const facts = await readHostFacts(options);
-  const lacking = judgeHost(facts).filter(({ ok }) => !ok);
-  const packages = [...new Set(lacking.flatMap((finding) => finding.packages ?? []))];
-  const modules = lacking.flatMap(({ fix }) => /^modprobe (\w+)$/.exec(fix ?? '')?.[1] ?? []);
-  const wantsCriu = lacking.some(({ id }) => id === 'criu');
-  const wantsBase = lacking.some(({ id }) => id === 'base');
+  const missing = judgeHost(facts).filter(({ ok }) => !ok);
+  const packages = [...new Set(missing.flatMap((finding) => finding.packages ?? []))];
+  const modules = missing.flatMap(({ fix }) => /^modprobe (\w+)$/.exec(fix ?? '')?.[1] ?? []);
+  const wantsCriu = missing.some(({ id }) => id === 'criu');
+  const wantsBase = missing.some(({ id }) => id === 'base');
   const wantsUser = !hasEgressUser();
-  const wantsRunsc = lacking.some(({ id }) => id === 'gvisor');
+  const wantsRunsc = missing.some(({ id }) => id === 'gvisor');
   const plan = [
     ...(wantsUser ? [`make the system user ${EGRESS_USER}`] : []),
     ...(packages.length > 0 ? [`apt-get install ${packages.join(' ')}`] : []),

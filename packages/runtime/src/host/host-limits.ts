@@ -10,7 +10,7 @@ export function hostNofileLimit(limits = readFileSync('/proc/self/limits', 'utf8
 
 /**
  * The limits that the kernel sets for one user in all, and the need of all sandboxes together. Their user namespaces are made by the
- * host's root, so what is counted along namespaces counts for it too, whatever ids they have: where sandboxes could use
+ * host's root, so what is counted along namespaces counts for it too, regardless of their ids: where sandboxes could use
  * it up, nobody else had any. The memory behind it is bounded by each sandbox's own limit.
  */
 const NEEDED: { file: string; atLeast: number }[] = [
@@ -33,7 +33,7 @@ const SANDBOXES = 1_024;
  * The limits that the kernel counts along user namespaces up to the host's root: for all sandboxes together, and for one user
  * in a sandbox.
  * - Of queued signals the host keeps half for itself.
- * - Of message queues a sandbox has few, whatever its users do (see `ociConfig`), so there are enough for all.
+ * - Of message queues a sandbox has few, regardless of its users (see `ociConfig`), so there are enough for all.
  * - Processes have limits in cgroups, and this one would end them for all sandboxes at once.
  * @param limits, status: of this process, in `/proc`
  * @param fewQueues whether sandboxes can be held to a number of queues

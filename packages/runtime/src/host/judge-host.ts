@@ -86,10 +86,10 @@ function judgeRuntime({ ociRuntime, ociRuntimePath }: HostFacts): Finding {
 }
 
 function judgeControllers({ cgroupControllers }: HostFacts): Finding {
-  const lacking = CONTROLLERS.filter((name) => !cgroupControllers.includes(name));
-  return lacking.length === 0
+  const absent = CONTROLLERS.filter((name) => !cgroupControllers.includes(name));
+  return absent.length === 0
     ? found('cgroups', 'limits', `cgroup controllers: ${CONTROLLERS.join(', ')}.`)
-    : missing('cgroups', 'driver', `cgroup controllers lack: ${lacking.join(', ')}.`);
+    : missing('cgroups', 'driver', `cgroup controllers are missing: ${absent.join(', ')}.`);
 }
 
 /** The template `base`, and what building it takes. */

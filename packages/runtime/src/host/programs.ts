@@ -16,7 +16,7 @@ export function runscDirectory(options: { runscDirectory?: string | undefined })
   return options.runscDirectory ?? process.env.SVC_RUNSC_DIR ?? '/var/lib/svc/runsc';
 }
 
-/** Path of a program of the host, by its name or an absolute path. The PATH of a service may lack sbin. */
+/** Path of a program of the host, by its name or an absolute path. The PATH of a service may be without sbin. */
 export function findProgram(name: string): string | undefined {
   const directories = `${process.env.PATH ?? ''}${delimiter}${TOOL_PATH}`.split(delimiter);
   const candidates = isAbsolute(name)

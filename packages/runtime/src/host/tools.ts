@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
 import { runProgram } from '../shared/run-program.js';
-import { lacking } from './finding.js';
+import { describeMissing } from './finding.js';
 import type { HostFacts } from './host-facts.js';
 import { judgeHost } from './judge-host.js';
 import { CRIU_MINIMUM, suffices } from './programs.js';
@@ -28,7 +28,7 @@ export interface Tools {
  * @throws {DriverError} `unsupported` naming everything that is missing.
  */
 export async function chooseTools(facts: HostFacts, { named }: { named: boolean }): Promise<Tools> {
-  const missing = lacking(judgeHost(facts));
+  const missing = describeMissing(judgeHost(facts));
   const runtime = facts.ociRuntimePath;
   if (missing.length > 0 || runtime === undefined)
     throw new DriverError('unsupported', `Isolated sandboxes are not possible here. ${missing.join(' ')}`);

@@ -6,7 +6,7 @@ import { FENCE_HELP } from './network/judge-fence.js';
 import type { IncusDriverOptions } from './options.js';
 
 /**
- * Tries the fence of every member from inside probes, which are gone at the end.
+ * Tries the fence of every member from inside probes, and removes them.
  * @param options with a data directory of its own: that of a server is in use.
  */
 export async function checkFences(options: IncusDriverOptions): Promise<Finding[]> {

@@ -39,7 +39,7 @@ async function readIncusFacts(options: Partial<IncusDriverOptions>): Promise<Inc
       trusted,
       base,
       version: server.environment.server_version,
-      lacking: NEEDED_EXTENSIONS.filter((name) => !server.api_extensions.includes(name)),
+      missingExtensions: NEEDED_EXTENSIONS.filter((name) => !server.api_extensions.includes(name)),
       members: await new IncusCluster(client).members(),
       pools: await client.call<{ name: string; driver: string }[]>({
         path: '/storage-pools',

@@ -31,7 +31,7 @@ import type { WireServer } from './wire.js';
 /**
  * Makes the driver of sandboxes on an Incus server or cluster. Needs no right on this machine but to its address, and, to
  * publish the root file system of the template base, root to read it.
- * @throws {DriverError} `unreachable`, `unsupported` with what lacks; `busy` while another driver has the data directory.
+ * @throws {DriverError} `unreachable`, `unsupported` with the missing parts; `busy` while another driver has the data directory.
  */
 export async function createIncusDriver(options: IncusDriverOptions): Promise<IncusDriver> {
   const lock = await lockDataDir(options.dataDir);
@@ -132,13 +132,13 @@ function requireServer({ api_extensions: extensions, auth, environment }: WireSe
       'unreachable',
       'Incus does not know the client certificate of this server: `incus config trust add-certificate FILE` on a member adds it.',
     );
-  const lacking = NEEDED_EXTENSIONS.filter((name) => !extensions.includes(name));
-  if (lacking.length > 0)
+  const missing = NEEDED_EXTENSIONS.filter((name) => !extensions.includes(name));
+  if (missing.length > 0)
     throw new DriverError(
       'unsupported',
       `Incus ${environment.server_version} is too old: 6.0 or later is needed.`,
       {
-        detail: `it lacks ${lacking.join(', ')}`,
+        detail: `it does not have ${missing.join(', ')}`,
       },
     );
 }

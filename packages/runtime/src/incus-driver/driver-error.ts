@@ -4,7 +4,7 @@ import { IncusError } from '../incus/incus-error.js';
 
 const NO_ROOM =
   /no available cluster members|failed to find.*member|couldn't find a cluster member|no suitable cluster member/i;
-const GONE = /instance not found|instance is not running|is not running|isn't running/i;
+const ENDED = /instance not found|instance is not running|is not running|isn't running/i;
 
 /** The messages of Incus when an instance of that name exists on any member, or another operation on it is running. */
 const NAME_TAKEN =
@@ -32,7 +32,7 @@ export function driverError(error: unknown, fallback: { code: DriverErrorCode; m
     return new DriverError('no_capacity', 'No machine of the cluster can take another sandbox.', options);
   if (/not authorized|not trusted|forbidden/i.test(message))
     return new DriverError('unreachable', 'The cluster that runs sandboxes refuses this server.', options);
-  if (GONE.test(message)) return gone(error);
+  if (ENDED.test(message)) return gone(error);
   return new DriverError(fallback.code, fallback.message, options);
 }
 

@@ -10,7 +10,7 @@ import type { WireInstance } from './wire.js';
 
 const UNTOLD = {
   code: 'unreachable',
-  message: 'It cannot be told whether the checkpoint is there, as a machine of the cluster is away.',
+  message: 'It is not known whether the checkpoint is there, as a machine of the cluster is away.',
 } as const;
 
 /** Checkpoints of file systems: stopped copies of instances, on the member of their source. */
@@ -19,8 +19,8 @@ export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
   readonly #records: CheckpointRecords;
   readonly #claimed = new Set<string>();
   readonly #stored = new Map<string, IncusCheckpoint>();
-  /** Names in Incus of those that are gone: a list may be older. */
-  readonly #gone = new Set<string>();
+  /** Names in Incus of those that were deleted: a list may be older. */
+  readonly #deleted = new Set<string>();
 
   /** @param from what the data directory knows of those that are there, and everything that was found in Incus. */
   constructor(
@@ -41,7 +41,7 @@ export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
   learn(found: Iterable<WireInstance>): void {
     for (const instance of found) {
       const checkpoint = readCheckpoint(instance);
-      if (checkpoint === undefined || this.#stored.has(checkpoint.id) || this.#gone.has(checkpoint.name))
+      if (checkpoint === undefined || this.#stored.has(checkpoint.id) || this.#deleted.has(checkpoint.name))
         continue;
       this.#stored.set(checkpoint.id, checkpoint);
     }
@@ -51,7 +51,7 @@ export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
     return [...this.#stored.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  /** Also one that another server made. @throws {DriverError} `unreachable` while that cannot be told */
+  /** Also one that another server made. @throws {DriverError} `unreachable` while that is not known */
   async find(id: string): Promise<IncusCheckpoint | undefined> {
     return this.#stored.get(id) ?? this.look(id);
   }
@@ -68,7 +68,7 @@ export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
     const checkpoint = await this.find(id);
     if (checkpoint === undefined) return;
     const fallback = { code: 'unreachable', message: 'The checkpoint could not be deleted.' } as const;
-    this.#gone.add(checkpoint.name);
+    this.#deleted.add(checkpoint.name);
     await translated(() => this.#cluster.remove(checkpoint.name, { [keys.id]: id }), fallback);
     this.#stored.delete(id);
     await this.#records.remove(checkpoint.name);
@@ -76,7 +76,7 @@ export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
 
   /** It could not be made to its end. */
   forget(name: string): void {
-    this.#gone.add(name);
+    this.#deleted.add(name);
   }
 
   /** Runs `task`, which makes the checkpoint, unless the name is taken. @throws {DriverError} `busy` */
@@ -89,7 +89,7 @@ export class IncusCheckpoints implements Checkpoints<IncusCheckpoint> {
       const made = await task();
       await this.#records.write(made);
       this.#stored.set(id, made);
-      this.#gone.delete(made.name);
+      this.#deleted.delete(made.name);
       return made;
     } finally {
       this.#claimed.delete(id);

@@ -29,7 +29,7 @@ export class IncusCluster {
     this.client = client;
   }
 
-  /** As {@link listAll}, or what that gave a moment ago: for whoever looks for many, one after another. */
+  /** As {@link listAll}, or what that gave a moment ago: for a caller that looks for many, one after another. */
   listLately(): Promise<WireInstance[]> {
     if (this.#lately === undefined || performance.now() - this.#listedAtMs > LATELY_MS) {
       this.#listedAtMs = performance.now();
@@ -42,7 +42,7 @@ export class IncusCluster {
     return this.#lately;
   }
 
-  /** Everything of one owner. @throws {IncusError} while Incus cannot tell of all */
+  /** Everything of one owner. @throws {IncusError} while Incus cannot list all */
   async listOf(owner: string): Promise<WireInstance[]> {
     return (await this.listAll()).filter((instance) => isOf(owner, instance));
   }
@@ -58,14 +58,15 @@ export class IncusCluster {
       const listed = new Set(all.map(({ name }) => name));
       if (known.every((name) => listed.has(name))) return all;
     }
-    throw new IncusError(0, 'Incus does not tell of all its instances: a member is falling away.');
+    throw new IncusError(0, 'Incus does not list all its instances: a member is falling away.');
   }
 
   async find(name: string): Promise<WireInstance | undefined> {
     const answer = await this.client.find({ path: path(name) });
     if (answer === undefined) return undefined;
     const found = readInstance(answer);
-    if (found.name !== name) throw new IncusError(0, 'Incus told of another instance than it was asked for.');
+    if (found.name !== name)
+      throw new IncusError(0, 'Incus answered with another instance than it was asked for.');
     return found;
   }
 
@@ -103,7 +104,7 @@ export class IncusCluster {
     if (code !== 0) throw new IncusError(500, `${command[0]} ended with ${code} inside.`);
   }
 
-  /** Runs a program inside to its end, as root. @returns its exit code; -1 where Incus tells none */
+  /** Runs a program inside to its end, as root. @returns its exit code; -1 where Incus gives none */
   async executeForCode(name: string, command: readonly string[]): Promise<number> {
     const done = await this.client.call<{ return?: number } | null>({
       method: 'POST',
@@ -147,7 +148,7 @@ export class IncusCluster {
   }
 
   /**
-   * Ends and removes an instance, whatever state it is in. Repeating it is fine.
+   * Ends and removes an instance, in any state. Repeating it is fine.
    * @param config what it must have in its configuration: one that has not belongs to somebody else, and is left alone.
    */
   async remove(name: string, config: Record<string, string | undefined> = {}): Promise<void> {
@@ -159,7 +160,7 @@ export class IncusCluster {
       if (found.status === 'Frozen') await this.changeState(name, 'unfreeze');
       if (found.status !== 'Stopped') await this.changeState(name, 'stop');
     } catch (error) {
-      // It may have ended meanwhile, or be gone; the deletion tells.
+      // It may have ended meanwhile, or be deleted; the deletion shows it.
       if (IncusError.is(error, 0)) throw error;
     }
     await this.client.find({ method: 'DELETE', path: path(name) });

@@ -286,7 +286,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
     if (listed === undefined || (await super.adopt(id)) !== undefined) return undefined;
     const failed = { code: 'unreachable', message: 'The sandbox could not be taken over.' } as const;
     return translated(async () => {
-      // It may have ended since it was listed, and its name have gone to another.
+      // It may have ended since it was listed, and another may have its name.
       const found = await cluster.find(listed.name);
       if (found === undefined || !isLive(found, id) || this.#readHeld(found) === undefined) return undefined;
       await cluster.patch(found.name, { config: { [keys.owner]: owner } });
@@ -298,7 +298,7 @@ export class IncusDriver extends RegisteredDriver<IncusInstance, IncusCheckpoint
   async #findLive(id: string): Promise<WireInstance | undefined> {
     const untold = {
       code: 'unreachable',
-      message: 'It cannot be told whether the sandbox runs, as a machine of the cluster is away.',
+      message: 'It is not known whether the sandbox runs, as a machine of the cluster is away.',
     } as const;
     const all = await translated(() => this.#parts.cluster.listLately(), untold);
     const found = all.find((instance) => isLive(instance, id));

@@ -26,7 +26,7 @@ import type { WireInstance, WireInstanceState, WireResources } from './wire.js';
 export interface IncusRecord {
   /** In Incus. It stays when a pooled instance gets its id. */
   name: string;
-  /** Tells it from an instance that had this name before. */
+  /** Distinguishes it from an earlier instance of this name. */
   unique: string | undefined;
   id: string;
   state: 'pooled' | 'live';

@@ -4,7 +4,7 @@ import type { IncusCluster } from './incus-cluster.js';
 import type { IncusInstance } from './incus-instance.js';
 import type { WireInstance } from './wire.js';
 
-/** Between two looks at everything, ms: events tell what happens at once, but not that a machine fell silent. */
+/** Between two looks at everything, ms: events report changes at once, but not that a machine stopped answering. */
 const LOOK_MS = 5_000;
 /** Of instances; undefined where there is none. */
 const ENDED = new Set<string | undefined>(['Stopped', undefined]);
@@ -15,7 +15,7 @@ export interface IncusWatchOptions {
   instances(): Iterable<IncusInstance>;
   /** Returns true if something accepts connections at an address of a sandbox. Never rejects. */
   answers(address: string): Promise<boolean>;
-  /** Told all that is in the project, at every look. */
+  /** Called at every look with everything in the project. */
   onFound(found: readonly WireInstance[]): void;
   log(level: 'debug' | 'warn', message: string, fields: Record<string, unknown>): void;
 }
@@ -51,7 +51,7 @@ export class IncusWatch {
       const found = await this.#options.cluster.find(instance.record.name);
       this.#judge(instance, found?.status);
     } catch {
-      // Nobody can tell now; the next look does.
+      // It is not known now; the next look finds out.
     }
   }
 

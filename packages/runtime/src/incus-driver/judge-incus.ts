@@ -9,8 +9,8 @@ export interface IncusFacts {
   problem?: string | undefined;
   version?: string | undefined;
   trusted?: boolean | undefined;
-  /** Extensions of its API that the driver needs and that it lacks. */
-  lacking?: readonly string[] | undefined;
+  /** Missing extensions of its API that the driver needs. */
+  missingExtensions?: readonly string[] | undefined;
   members?: readonly WireMember[] | undefined;
   pools?: readonly { name: string; driver: string }[] | undefined;
   /** As the settings or the project say. */
@@ -28,7 +28,7 @@ export const QUOTA_DRIVERS: readonly string[] = ['btrfs', 'zfs', 'lvm', 'lvmclus
 
 /** Says of each thing that the `incus` driver needs whether it is there. Pure. */
 export function judgeIncus(facts: IncusFacts): Finding[] {
-  const { address, problem, version, trusted, lacking = [], base } = facts;
+  const { address, problem, version, trusted, missingExtensions = [], base } = facts;
   if (problem !== undefined) {
     return [
       missing(
@@ -44,12 +44,12 @@ export function judgeIncus(facts: IncusFacts): Finding[] {
     return [missing('incus', 'driver', message, 'incus config trust add-certificate FILE   # on a member')];
   }
   return [
-    lacking.length === 0
+    missingExtensions.length === 0
       ? found('incus', 'driver', `Incus ${version} answers at ${address}.`)
       : missing(
           'incus',
           'driver',
-          `Incus ${version} is too old: 6.0 or later is needed (${lacking.join(', ')}).`,
+          `Incus ${version} is too old: 6.0 or later is needed (${missingExtensions.join(', ')}).`,
         ),
     ...judgeMembers(facts.members ?? []),
     judgePool(facts),

@@ -5,7 +5,7 @@ import { requireVolumeId } from '../shared/instance-id.js';
 export const keys = {
   /** Random name of the data directory whose driver holds it, or made it. */
   owner: 'user.svc.owner',
-  /** Random: tells it from an instance that had the same name before. */
+  /** Random: distinguishes it from an earlier instance of the same name. */
   unique: 'user.svc.unique',
   /** Of instances `pooled`, `live`, `checkpoint`, `volume-agent`; of volumes `live`, `deleted`. */
   state: 'user.svc.state',
@@ -51,7 +51,7 @@ export function sandboxName(address: string): string {
   return `s${address.replaceAll('.', '-')}`;
 }
 
-/** Name in Incus of a checkpoint: whoever knows the id finds it, also while its member is away. Pure. */
+/** Name in Incus of a checkpoint: it is found by the id, also while its member is away. Pure. */
 export function checkpointName(id: string): string {
   return `c${createHash('sha256').update(id).digest('hex').slice(0, 32)}`;
 }
@@ -61,7 +61,7 @@ export function isOf(owner: string, { config }: { config: Record<string, string>
   return config[keys.owner] === owner;
 }
 
-/** Tells volumes from what an operator keeps in the same project. */
+/** Distinguishes volumes from an operator's own in the same project. */
 const VOLUME_PREFIX = 'svc-';
 
 /** Name in Incus of a volume, which is unique in a project. Pure. @throws {DriverError} `invalid_spec` */

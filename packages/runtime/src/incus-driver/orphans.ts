@@ -28,7 +28,7 @@ export async function removeOrphans(options: OrphansOptions): Promise<string[]> 
   ];
 }
 
-/** Removes instances of this data directory that nobody knows: half-made ones, and those of a pool that is gone. */
+/** Removes instances of this data directory that nobody knows: half-made ones, and those of an earlier pool. */
 async function removeUnknown({
   parts,
   making,

@@ -10,7 +10,7 @@ export interface UnusedImagesOptions {
   isGone(layerId: string): Promise<boolean>;
 }
 
-/** Removes images of one owner with a layer in them that is gone. @returns what it was, for the log */
+/** Removes images of one owner with a deleted layer in them. @returns what it was, for the log */
 export async function removeUnusedImages({
   images,
   cleanUp,
@@ -21,8 +21,8 @@ export async function removeUnusedImages({
   for (const { fingerprint, properties } of await images.list()) {
     if (properties[imageKeys.owner] !== owner) continue;
     const ids = [properties[imageKeys.layer], ...(properties[imageKeys.layers] ?? '').split(',')];
-    const gone = await Promise.all(ids.map((id) => (id ? isGone(id) : false)));
-    if (!gone.includes(true)) continue;
+    const deleted = await Promise.all(ids.map((id) => (id ? isGone(id) : false)));
+    if (!deleted.includes(true)) continue;
     if (await cleanUp.attempt(`image ${fingerprint}`, () => images.delete(fingerprint)))
       removed.push(`image ${fingerprint}`);
   }

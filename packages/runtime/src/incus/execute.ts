@@ -10,7 +10,7 @@ const MOST_UNREAD_BYTES = 64 * 2 ** 10;
 /** The number of bytes that are kept from the end of the standard error. */
 const MOST_DIAGNOSTICS = 2_000;
 const SECRET = /^[0-9a-f]{16,128}$/;
-/** Numbers of the descriptors of a program, and the connection that tells of it. */
+/** Numbers of the descriptors of a program, and the connection that reports its end. */
 const CONNECTIONS = ['0', '1', '2', 'control'] as const;
 
 export interface ExecuteOptions {
@@ -93,7 +93,7 @@ export class ExecStream extends Duplex {
   }
 }
 
-/** Runs a program inside an instance, as root. Whoever reads and writes the stream destroys it. @throws {IncusError} */
+/** Runs a program inside an instance, as root. The user of the stream destroys it. @throws {IncusError} */
 export async function execute(options: ExecuteOptions): Promise<ExecStream> {
   const { client, instance, command, environment = {}, signal } = options;
   const { operationId, metadata } = await client.startOperation({
@@ -108,7 +108,7 @@ export async function execute(options: ExecuteOptions): Promise<ExecStream> {
     for (const name of CONNECTIONS) {
       const secret = fds[name];
       if (typeof secret !== 'string' || !SECRET.test(secret))
-        throw new IncusError(500, 'Incus told no way to the program that it runs.');
+        throw new IncusError(500, 'Incus gave no connection to the program that it runs.');
       const path = `/operations/${operationId}/websocket`;
       const socket = await openWebSocket(client, { path, query: { secret }, signal, timeoutMs: OPEN_MS });
       // Until all are there, nobody else listens.

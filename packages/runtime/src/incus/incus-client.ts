@@ -86,7 +86,7 @@ export class IncusClient {
     return (await this.#outcome(answer.operation.operationId, request)) as T;
   }
 
-  /** Begins an operation that goes on by itself; gives what is known of it from the beginning. @throws {IncusError} */
+  /** Begins an operation that continues by itself; returns the data that is known from the beginning. @throws {IncusError} */
   async start<T = unknown>(request: IncusRequest): Promise<T> {
     return (await this.startOperation(request)).metadata as T;
   }
@@ -176,7 +176,7 @@ export class IncusClient {
         const asked = performance.now();
         const over = readOperation(await this.#waitFor(path, signal));
         if (over !== undefined) return over.metadata;
-        // Incus waits before it says that an operation goes on. Who answers at once must not be asked without a pause.
+        // Incus waits before it reports that an operation continues. A server that answers at once must not be asked without a pause.
         if (performance.now() - asked < AGAIN_MS)
           await sleep(AGAIN_MS, undefined, { signal }).catch(() => signal?.throwIfAborted());
       }

@@ -38,7 +38,7 @@ export function readAnswer(status: number, body: string): Answer {
   return { kind: 'done', metadata: envelope.metadata };
 }
 
-/** State of an operation as `GET /1.0/operations/ID/wait` tells it. Undefined: it goes on. Pure. @throws {IncusError} */
+/** State of an operation as `GET /1.0/operations/ID/wait` reports it. Undefined: it continues. Pure. @throws {IncusError} */
 export function readOperation(metadata: unknown): { metadata: unknown } | undefined {
   const state = metadata as { status_code?: unknown; err?: unknown; metadata?: unknown } | null;
   const code = Number(state?.status_code);

@@ -17,7 +17,7 @@ const MOST_UNREAD_BYTES = 64 * 2 ** 10;
 export interface WatchOptions {
   client: IncusClient;
   onEvent(event: LifecycleEvent): void;
-  /** Told whenever events may have been missed, at the begin too. */
+  /** Called whenever events may have been missed, at the beginning too. */
   onGap(): void;
   signal: AbortSignal;
 }

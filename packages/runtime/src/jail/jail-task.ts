@@ -64,7 +64,7 @@ function programOf(task: JailTask, user: number): string[] {
   }
 }
 
-/** Whatever a path may lead to, a jailed process finds nothing there but the tree; this only finds mistakes. */
+/** A jailed process reaches nothing but the tree by any path; this only finds mistakes. */
 function inTree(path: string): string {
   if (path === '' || path.startsWith('/') || path.split('/').some((part) => part === '..' || part === '.'))
     throw new TypeError(`${JSON.stringify(path)} is no path in the tree of a jail.`);

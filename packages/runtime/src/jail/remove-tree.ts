@@ -3,7 +3,7 @@ import { runProgram } from '../shared/run-program.js';
 import { jailCommand } from './jail-task.js';
 
 /**
- * Removes a file or a directory with everything in it, whatever a tenant put there or still puts there meanwhile: links
+ * Removes a file or a directory with everything in it, regardless of a tenant's changes meanwhile: links
  * are removed, never followed. As root on Linux a jailed process does it, which sees nothing else of the host. Repeating
  * it is fine. Rejects when something is left.
  * @param path absolute; no tenant may be able to change what its directory is.
@@ -29,9 +29,9 @@ export async function removeInTree(tree: string, path: string): Promise<void> {
 
 /** A tree of another mount namespace (`/proc/<pid>/root/...`) can only be bound in there. */
 function enterAnd(tree: string, command: (tree: string) => string[]): string[] {
-  const elsewhere = /^\/proc\/(\d+)\/root(\/.*)$/.exec(tree);
-  if (elsewhere === null) return command(tree);
-  const [, pid, inside] = elsewhere;
+  const inNamespace = /^\/proc\/(\d+)\/root(\/.*)$/.exec(tree);
+  if (inNamespace === null) return command(tree);
+  const [, pid, inside] = inNamespace;
   return ['nsenter', `--target=${pid}`, '--mount', '--root', '--wd', ...command(inside!)];
 }
 

@@ -10,7 +10,7 @@ import type { LinuxDriverOptions } from './state/options.js';
 /**
  * Makes the driver of real sandboxes. Needs root on Linux.
  * @param facts of the host; looked at when absent.
- * @throws {DriverError} `unsupported` naming what the host lacks; `busy` while another driver has the data directory.
+ * @throws {DriverError} `unsupported` naming the missing parts of the host; `busy` while another driver has the data directory.
  */
 export async function createLinuxDriver(
   options: LinuxDriverOptions,

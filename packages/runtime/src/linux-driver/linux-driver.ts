@@ -376,7 +376,7 @@ export class LinuxDriver extends RegisteredDriver<LinuxInstance, CheckpointRecor
   }
 
   /**
-   * Boots an instance; without an id it goes to the pool, frozen. Whatever fails is undone. One that was made for a trial is dead.
+   * Boots an instance; without an id it goes to the pool, frozen. A failure is undone. One that was made for a trial is dead.
    * @param stored whose memory it gets.
    */
   async #make(

@@ -36,7 +36,7 @@ export interface InstanceOwner {
    * @throws {DriverError} `restore_failed`, or what keeps any sandbox from being made now
    */
   tryRestore(entry: InstanceEntry, trial: RestoreTrial, signal?: AbortSignal): Promise<void>;
-  /** Frees everything of an instance whose processes are gone or may go. */
+  /** Frees everything of an instance whose processes have exited or may be killed. */
   dispose(instance: LinuxInstance): Promise<void>;
 }
 

@@ -13,7 +13,7 @@ import type { Paths } from './state/paths.js';
 /**
  * Removes what no record knows: cgroups, directories and runtime state of a crash. Gives what it removed; what cannot
  * be removed is left to `cleanUp` and keeps nobody waiting.
- * @param tracked names of instances that the driver knows, whatever state they are in.
+ * @param tracked names of instances that the driver knows, in any state.
  */
 export async function reapLeaked(
   host: LinuxHost,
@@ -47,7 +47,7 @@ export async function reapLeaked(
       cleanUp,
     );
     await removeTraces();
-    removed.push(`leftover ${name}`);
+    removed.push(`orphan ${name}`);
   }
   for (const folder of ['c', 'l'] as const) {
     for (const name of host.store.list(folder)) {
@@ -69,7 +69,7 @@ export async function reapLeaked(
     if (agentsInUse.has(name)) continue;
     const path = `agents/${name}`;
     if (!(await cleanUp.attempt(path, () => removePath(host, path)))) continue;
-    // A cache of an earlier version of the daemon, nobody's leftover.
+    // A cache of an earlier version of the daemon, no orphan.
     host.log('debug', 'an agent of an earlier version was removed', { agent: name });
   }
   return removed;
@@ -84,7 +84,7 @@ async function removePath(host: LinuxHost, path: string): Promise<void> {
 const ORPHANS_TIMEOUT_MS = 90_000;
 
 /**
- * Waits until scripts that a killed server left running on its data directory are through: they would go on making
+ * Waits until scripts that a killed server left running on its data directory have ended: they would continue to make
  * things, and a dump that is killed half-way damages the programs it was looking at. Only the driver's own scripts name
  * the store on their command line: programs in instances never do.
  */

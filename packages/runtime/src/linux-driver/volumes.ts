@@ -8,7 +8,7 @@ import { storageFull } from './store/storage-full.js';
 
 const TIMEOUT_MS = 30_000;
 /** The prefix of names of volumes that are about to be removed. */
-const GONE = '.gone-';
+const DELETED = '.gone-';
 
 /**
  * Volumes as subvolumes of the store: what programs write into one counts against its own limit, and all of them against
@@ -62,7 +62,7 @@ export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): HostVolumes 
         await host.up();
         limits.delete(id);
         numbers.delete(id);
-        const aside = `v/${GONE}${randomId()}`;
+        const aside = `v/${DELETED}${randomId()}`;
         const isThere = await host.space.withRoom(async () =>
           rename(store.view(`v/${id}`), store.view(aside)),
         );
@@ -78,7 +78,8 @@ export function linuxVolumes(host: LinuxHost, cleanUp: RetryLater): HostVolumes 
     async reap() {
       await host.up();
       for (const name of store.list('v'))
-        if (name.startsWith(GONE)) await cleanUp.attempt(`v/${name}`, () => removeVolume(host, `v/${name}`));
+        if (name.startsWith(DELETED))
+          await cleanUp.attempt(`v/${name}`, () => removeVolume(host, `v/${name}`));
     },
   };
 }

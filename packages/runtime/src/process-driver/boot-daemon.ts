@@ -119,7 +119,7 @@ function readPort(ready: Readable, timeout: AbortSignal, signal?: AbortSignal): 
       if (text.includes('\n')) decide();
     });
     ready.on('error', decide);
-    // The exit of the daemon closes the pipe too and has the better story to tell: let it speak first.
+    // The exit of the daemon closes the pipe too and explains more: it is reported first.
     ready.on('end', () => setTimeout(decide, 1_000).unref());
     abort.addEventListener('abort', onAbort, { once: true });
     if (abort.aborted) onAbort();

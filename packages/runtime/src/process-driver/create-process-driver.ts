@@ -9,7 +9,7 @@ import { isLeftStopped, readRecord, type StoredInstance } from './record.js';
 
 /**
  * Opens a data directory with the driver that isolates nothing. For trying things out and for fast tests: what runs in
- * its sandboxes can read and change whatever the user of the server can. Needs no privileges.
+ * its sandboxes can read and change everything that the user of the server can. Needs no privileges.
  * @throws {DriverError} `busy` while another driver has the data directory.
  */
 export async function createProcessDriver(options: DriverOptions): Promise<Driver> {

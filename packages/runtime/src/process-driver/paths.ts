@@ -7,7 +7,7 @@ export interface Paths {
   layers: string;
   checkpoints: string;
   volumes: string;
-  /** Half-made things; whatever is here at a start is rubbish. */
+  /** Half-made things; everything here at a start is rubbish. */
   drafts: string;
 }
 

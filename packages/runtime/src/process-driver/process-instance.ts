@@ -34,7 +34,7 @@ export interface ProcessInstanceOptions {
   stores: Stores;
   /** Present when this process started the daemon. */
   child?: ChildProcess;
-  /** Called once when everything of the instance is gone. */
+  /** Called once when everything of the instance is deleted. */
   destroyed(): void;
 }
 
@@ -232,7 +232,7 @@ export class ProcessInstance implements RegisteredInstance {
     this.#over = true;
     clearInterval(this.#watch);
     this.#onEnd({ reason: 'exited' });
-    // Without its daemon nothing inside can be reached any more, so nothing inside may go on.
+    // Without its daemon nothing inside can be reached any more, so nothing inside may continue.
     killTree(this.#root).catch(() => undefined);
   }
 
@@ -242,7 +242,7 @@ export class ProcessInstance implements RegisteredInstance {
       await task();
       return performance.now() - startMs;
     }
-    // Put down first: a driver that finds this after a crash in between lets the instance go on.
+    // Recorded first: a driver that finds this after a crash in between resumes the instance.
     await this.#save({ ...this.#record, frozen: true, held: true, stoodBefore: [] });
     const stoodBefore = stopTree(this.#root);
     try {

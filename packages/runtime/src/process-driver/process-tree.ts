@@ -14,7 +14,7 @@ export interface TreeRoot {
 }
 
 /**
- * Decides which processes belong to an instance: the daemon, whatever carries its mark, and all that descends from
+ * Decides which processes belong to an instance: the daemon, every process with its mark, and all that descends from
  * these or shares a session that one of them leads. Pure but for `environmentOf`.
  */
 export function selectMembers(
@@ -42,13 +42,13 @@ export function findMembers(root: TreeRoot): ProcessEntry[] {
 
 /**
  * Stops every process of the instance, parents first. Gives the pids that stood already: a job that the user stopped
- * must not go on when the instance does.
+ * must not continue when the instance does.
  */
 export function stopTree(root: TreeRoot): number[] {
   return stopAll(() => findMembers(root));
 }
 
-/** Lets the instance's processes go on, children first, so that no shell finds a child of its own still stopped. */
+/** Resumes the instance's processes, children first, so that no shell finds a child of its own still stopped. */
 export function continueTree(root: TreeRoot, except: readonly number[]): void {
   for (const { pid } of findMembers(root).sort((a, b) => b.age - a.age)) {
     if (!except.includes(pid)) signalProcess(pid, 'SIGCONT');
@@ -62,7 +62,7 @@ export async function killTree(root: TreeRoot, timeoutMs = 10_000): Promise<void
   for (let delayMs = 1; ; delayMs = Math.min(delayMs * 2, 50)) {
     const members = findMembers(root);
     if (members.length === 0) return;
-    // The daemon goes first: whoever finds it alive, after a crash in between, finds its programs whole.
+    // The daemon goes first: a driver that finds it alive, after a crash in between, finds its programs whole.
     if (members.some(({ pid }) => pid === root.daemonPid)) signalProcess(root.daemonPid!, 'SIGKILL');
     for (const { pid } of members) signalProcess(pid, 'SIGKILL');
     if (Date.now() > deadline) throw new Error(`${members.length} processes of the instance cannot be ended`);

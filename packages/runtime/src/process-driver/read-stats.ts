@@ -24,7 +24,7 @@ export class StatsReader {
       memoryBytes += resident;
       cacheBytes += file;
     }
-    // A program may have removed its own home; everything else can be told all the same.
+    // A program may have removed its own home; everything else is still known.
     const disk = await statfs(root.home).catch(() => undefined);
     return {
       cpuUsageUs: (members.reduce((sum, { cpuTicks }) => sum + cpuTicks, 0) * 1_000_000) / TICKS_PER_SECOND,

@@ -23,11 +23,11 @@ export async function reapLeaked(
     if (keptSlots.has(slot)) continue;
     const directory = join(paths.instances, slot);
     const record = await readRecord(directory);
-    const gone = await cleanUp.attempt(`instance directory ${slot}`, async () => {
+    const deleted = await cleanUp.attempt(`instance directory ${slot}`, async () => {
       await killTree({ home: join(directory, 'home') });
       await removeTree(directory);
     });
-    if (!gone) continue;
+    if (!deleted) continue;
     removed.push(
       record?.phase === 'ready' ? `instance ${record.id}` : `half-made or pooled instance ${slot}`,
     );

@@ -44,7 +44,7 @@ export interface ConnectDriverOptions {
 
 /** A driver of another process. */
 export interface RemoteDriver extends Driver {
-  /** Settles with the reason when the other process is gone before {@link Driver.close}. Never rejects. */
+  /** Settles with the reason when the other process is lost before {@link Driver.close}. Never rejects. */
   readonly lost: Promise<Error>;
 }
 
@@ -204,7 +204,7 @@ class DriverOverSocket implements RemoteDriver {
 
   #hold(message: InstanceMessage): RemoteInstance {
     const { handle } = message;
-    // Its end may have been told before its beginning was.
+    // Its end may have been reported before its beginning was.
     const known = this.#instances.get(handle) ?? new RemoteInstance(this.#calls, handle);
     if (!known.over) this.#instances.set(handle, known);
     else this.#instances.delete(handle);

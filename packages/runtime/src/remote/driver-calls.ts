@@ -24,12 +24,12 @@ import {
 type Handlers = Omit<DriverHandlers, 'watch'>;
 
 export interface DriverCallsOptions {
-  tell: (event: DriverEvent) => void;
+  notify: (event: DriverEvent) => void;
   /** Called once the driver was closed. */
   closed: () => void;
 }
 
-/** The calls of a served driver. All input is checked here, whatever the driver itself checks. */
+/** The calls of a served driver. All input is checked here, regardless of the driver's own checks. */
 export class DriverCalls {
   readonly #driver: Driver;
   readonly #handles: InstanceHandles;
@@ -37,11 +37,11 @@ export class DriverCalls {
   readonly #options: DriverCallsOptions;
 
   constructor(driver: Driver, options: DriverCallsOptions) {
-    const { tell } = options;
+    const { notify } = options;
     this.#driver = driver;
     this.#options = options;
     this.#handles = new InstanceHandles((handle, { reason }) =>
-      tell({ case: 'ended', value: { handle, reason } }),
+      notify({ case: 'ended', value: { handle, reason } }),
     );
   }
 

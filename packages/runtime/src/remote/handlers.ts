@@ -11,7 +11,7 @@ export type DriverHandlers = {
   [Name in keyof Impl]: (request: Parameters<Impl[Name]>[0], context: CallContext) => ReturnType<Impl[Name]>;
 };
 
-/** The answer of a call that has nothing to tell: it was done. */
+/** The answer of a call without a result: it was done. */
 export async function done(work: () => Promise<unknown>): Promise<Record<never, never>> {
   await work();
   return {};

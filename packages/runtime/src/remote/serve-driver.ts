@@ -10,9 +10,9 @@ import { Driver as DriverService } from '../gen/driver/driver_pb.js';
 import { DriverCalls } from './driver-calls.js';
 import { DriverLog } from './driver-log.js';
 import { carryEgress, EGRESS_PROTOCOL } from './egress.js';
+import { encodeFailures } from './encode-failures.js';
 import { MAX_FRAME_BYTES } from './frames.js';
 import { CALLS_PROTOCOL, frameCalls, serveFrames } from './serve-frames.js';
-import { tellFailures } from './tell-failures.js';
 import { serveUpgrades } from './upgrade.js';
 
 const CLOSE_GRACE_MS = 1_000;
@@ -32,7 +32,7 @@ export interface ServeDriverOptions {
 export interface ServedDriver {
   /** Settles when the driver was closed by the other side or by {@link close}. */
   readonly closed: Promise<void>;
-  /** Settles when the server that watched is gone: its connection broke or it closed the driver. */
+  /** Settles when the server that watched is lost: its connection broke or it closed the driver. */
   readonly abandoned: Promise<void>;
   /** Closes the driver, without ending instances, and the socket. Repeating it is fine. */
   close(): Promise<void>;
@@ -51,7 +51,7 @@ export async function serveDriver(driver: Driver, options: ServeDriverOptions): 
     abandon = resolve;
   });
   const calls = new DriverCalls(driver, {
-    tell: (event) => events.push(event),
+    notify: (event) => events.push(event),
     closed: finish,
   });
   const stopping = new AbortController();
@@ -67,7 +67,7 @@ export async function serveDriver(driver: Driver, options: ServeDriverOptions): 
   const streams = { importLayer, importObject, exportObject, readFile, writeFile, watch };
   const handle = connectNodeAdapter({
     routes: (router) => router.service(DriverService, streams),
-    interceptors: [requireToken(token), tellFailures],
+    interceptors: [requireToken(token), encodeFailures],
     readMaxBytes: MAX_FRAME_BYTES,
     acceptCompression: [],
     grpc: false,

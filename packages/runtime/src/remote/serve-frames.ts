@@ -39,10 +39,10 @@ export function frameCalls(handlers: Partial<DriverHandlers>): FrameCalls {
 /** Answers the calls of a connection, see `FrameTransport`, until it closes. Anything but a call ends the connection. */
 export function serveFrames(socket: Duplex, calls: FrameCalls): void {
   const frames = new FrameReader();
-  const gone = new AbortController();
-  setMaxListeners(0, gone.signal);
+  const lost = new AbortController();
+  setMaxListeners(0, lost.signal);
   let running = 0;
-  socket.once('close', () => gone.abort());
+  socket.once('close', () => lost.abort());
   socket.on('error', () => socket.destroy());
   const answer = async (call: number, payload: Uint8Array) => {
     const nameEnd = 1 + (payload[0] ?? 0);
@@ -51,10 +51,10 @@ export function serveFrames(socket: Duplex, calls: FrameCalls): void {
     let bytes: Uint8Array;
     try {
       if (found === undefined) throw new Error('there is no such call');
-      bytes = await found(payload.subarray(nameEnd), { signal: gone.signal });
+      bytes = await found(payload.subarray(nameEnd), { signal: lost.signal });
     } catch (error) {
       kind = FRAME.failure;
-      bytes = toBinary(FailureSchema, create(FailureSchema, failureToWire(error, gone.signal.aborted)));
+      bytes = toBinary(FailureSchema, create(FailureSchema, failureToWire(error, lost.signal.aborted)));
     }
     if (!socket.destroyed) socket.write(frameOf(call, kind, bytes));
   };

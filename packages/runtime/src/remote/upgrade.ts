@@ -2,8 +2,8 @@ import { type IncomingMessage, request, type Server, STATUS_CODES } from 'node:h
 import type { Duplex } from 'node:stream';
 import { DRIVER_ERROR_CODES, DriverError } from '../contract/errors.js';
 
-/** Takes over an upgraded connection. Returns what the client is told first. */
-export type TakeOver = (gone: AbortSignal) => Promise<(socket: Duplex) => void>;
+/** Takes over an upgraded connection. Returns the function that answers the client first. */
+export type TakeOver = (lost: AbortSignal) => Promise<(socket: Duplex) => void>;
 
 /**
  * Lets clients of a server upgrade connections.
@@ -25,9 +25,9 @@ export function serveUpgrades(
     const name = message.headers.upgrade ?? '';
     const takeOver = Object.hasOwn(protocols, name) ? protocols[name] : undefined;
     if (takeOver === undefined) return refuse(socket, 404, 'unsupported');
-    const gone = new AbortController();
-    socket.once('close', () => gone.abort());
-    takeOver(gone.signal).then(
+    const lost = new AbortController();
+    socket.once('close', () => lost.abort());
+    takeOver(lost.signal).then(
       (use) => {
         socket.write(`HTTP/1.1 101 ${STATUS_CODES[101]}\r\nconnection: upgrade\r\nupgrade: ${name}\r\n\r\n`);
         if (head.length > 0) socket.unshift(head);

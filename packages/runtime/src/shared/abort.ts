@@ -1,4 +1,4 @@
-/** Settles like `promise`, but rejects with the signal's reason as soon as it aborts. The work itself goes on. */
+/** Settles like `promise`, but rejects with the signal's reason as soon as it aborts. The work itself continues. */
 export function raceAbort<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
   if (signal.aborted) {

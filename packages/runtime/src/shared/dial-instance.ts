@@ -8,7 +8,7 @@ import { tunnelThroughDaemon } from './tunnel.js';
 export const DAEMON_PORT = 49_983;
 
 /**
- * Connects to a port of an instance. Errors of the connection later on concern whoever uses it: nobody has to listen.
+ * Connects to a port of an instance. Errors of the connection later on concern its user: no listener is needed.
  * @throws {DriverError} `port_closed`, `instance_gone`
  */
 export async function dialInstance(

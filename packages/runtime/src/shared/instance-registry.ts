@@ -53,7 +53,7 @@ export interface RegistryOptions<Item, Stored extends StoredCheckpoint> {
 export interface CreateSteps<Item> {
   /** Refuses what cannot be made. */
   check(): Promise<void>;
-  /** Gives a pooled instance its id and lets it go on. */
+  /** Gives a pooled instance its id and resumes it. */
   acquire(item: Item): Promise<void>;
   make(): Promise<Item>;
 }

@@ -4,8 +4,8 @@ const REMEMBERED_MS = 600_000;
 const MOMENT_MS = 10_000;
 
 /**
- * Follows how many of a kind are asked for. A spare is away from when it is taken until the next one is made, so what
- * matters is how many are away at once: the busiest moment says how many spares would have sufficed.
+ * Follows how many of a kind are asked for. A pooled item is away from when it is taken until the next one is made, so what
+ * matters is how many are away at once: the busiest moment says how many pooled items would have sufficed.
  */
 export class PoolDemand {
   /** Peaks of moments that are over, the oldest first. */
@@ -51,7 +51,7 @@ export class PoolDemand {
 /**
  * The desired number of each kind: the minimum of each regardless of room; beyond that the wanted number, the modest kinds
  * first, so that a busy one leaves something to the others.
- * @param room spares of all kinds together.
+ * @param room items of all kinds together.
  * @returns sizes in the order of `kinds`.
  */
 export function poolSizes(kinds: readonly { least: number; wanted: number }[], room: number): number[] {

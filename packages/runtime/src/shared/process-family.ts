@@ -48,7 +48,7 @@ export function killFamily(root: number): void {
   for (const { pid } of find()) signalProcess(pid, 'SIGKILL');
 }
 
-/** False when the process is gone. */
+/** False when the process has exited. */
 export function signalProcess(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);

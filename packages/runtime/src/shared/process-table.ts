@@ -56,7 +56,7 @@ function readPs(): ProcessEntry[] {
   });
 }
 
-/** The environment that a process was started with; empty when it is gone, not ours, or the host has no /proc. */
+/** The environment that a process was started with; empty when it has exited, is not ours, or the host has no /proc. */
 export function readEnvironment(pid: number): string[] {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0');

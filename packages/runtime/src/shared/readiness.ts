@@ -78,7 +78,7 @@ export async function warmDaemon(dial: Dial, timeoutMs = WARM_TIMEOUT_MS): Promi
     for (let round = 0; round < WARM_INITS; round++)
       await askDaemon(dial, EMPTY_INIT, { signal, maxBytes: MAX_REFUSAL_BYTES });
   } catch {
-    // Its first caller will be told what is wrong.
+    // Its first caller gets the error.
   }
 }
 

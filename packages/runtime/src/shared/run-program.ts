@@ -56,7 +56,7 @@ export function runProgram(
         inputError = error;
         child.kill('SIGKILL');
       });
-      // The program may stop reading early; its exit code tells why.
+      // The program may stop reading early; its exit code explains why.
       child.stdin.on('error', () => stdin.resume());
       stdin.pipe(child.stdin);
     }
@@ -79,7 +79,7 @@ function killGroup(pid: number | undefined): void {
   try {
     if (pid !== undefined) process.kill(-pid, 'SIGKILL');
   } catch {
-    // Already gone.
+    // It has exited already.
   }
 }
 

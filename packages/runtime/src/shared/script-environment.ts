@@ -1,4 +1,4 @@
-/** Host tools live in sbin as often as in bin, and a service's PATH may lack it. */
+/** Host tools live in sbin as often as in bin, and a service's PATH may be without it. */
 export const TOOL_PATH = '/usr/local/sbin:/usr/sbin:/sbin:/usr/local/bin:/usr/bin:/bin';
 
 /** The environment of the driver's scripts. */

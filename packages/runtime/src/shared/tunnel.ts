@@ -13,7 +13,7 @@ const HEADER_LIMIT_BYTES = 8 * 1024;
  */
 export async function tunnelThroughDaemon(dial: Dial, port: number, signal?: AbortSignal): Promise<Socket> {
   const socket = await dial(signal).catch((error: unknown) => {
-    // Refused here means that the daemon is gone, not the port behind it.
+    // Refused here means that the daemon has exited, not the port behind it.
     if (!DriverError.is(error)) throw error;
     throw new DriverError('instance_gone', 'The sandbox cannot be reached.', { cause: error });
   });
@@ -33,7 +33,7 @@ export async function tunnelThroughDaemon(dial: Dial, port: number, signal?: Abo
   }
 }
 
-/** Asks whoever is at the other end for a connection to `authority`. `rest` is what came after its answer. */
+/** Asks the other end for a connection to `authority`. `rest` is what came after its answer. */
 export function requestTunnel(
   socket: Socket,
   authority: string,

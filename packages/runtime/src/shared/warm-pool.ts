@@ -8,7 +8,7 @@ export interface WarmPoolOptions<Spec, Item> {
   discard(item: Item): Promise<void>;
   /** Returns true if an item may still be taken. */
   usable(item: Item): boolean;
-  /** Told of an item that could not be made. None of its kind is made until the next change or the next that is taken. */
+  /** Called for an item that could not be made. None of its kind is made until the next change or the next that is taken. */
   onFailure(error: unknown): void;
   /** Absent: there are never more items than desired. */
   growth?: PoolGrowth<Spec, Item>;
@@ -26,7 +26,7 @@ export interface PoolGrowth<Spec, Item> {
 }
 
 /**
- * Pause after an item was taken, ms: whoever got it is about to use it, and making the next one costs as much processor
+ * Pause after an item was taken, ms: its user is about to use it, and making the next one costs as much processor
  * time as a first command. Under steady demand the pause ends all the same.
  */
 const PAUSE_MS = 100;
@@ -41,7 +41,7 @@ const MOST_KINDS = 200;
 interface Cost {
   /** Memory that an item uses. */
   bytes: number;
-  /** From the wish for one until it is there. */
+  /** From the request for one until it is there. */
   makeMs: number;
 }
 
@@ -62,7 +62,7 @@ interface Waiting<Spec, Item> {
 
 interface Kind<Spec> {
   spec: Spec;
-  /** Kept whatever the demand. */
+  /** Kept regardless of the demand. */
   least: number;
   /** Kept now. */
   size: number;
@@ -118,7 +118,7 @@ export class WarmPool<Spec, Item> {
     this.#fill();
   }
 
-  /** Desires some kinds no more; settles once their items are gone, whatever else is being made. */
+  /** Desires some kinds no more; settles once their items are discarded, regardless of others that are being made. */
   async drop(applies: (spec: Spec) => boolean): Promise<void> {
     for (const [key, { spec }] of this.#kinds) if (applies(spec)) this.#kinds.delete(key);
     const dropped = [...this.#items].filter(([, [first]]) => first !== undefined && applies(first.spec));
@@ -223,10 +223,10 @@ export class WarmPool<Spec, Item> {
   /** Remembers what is asked for, where that decides what is kept. */
   #note(key: string, spec: Spec): void {
     if (this.#growthBytes === 0 || this.#closing.signal.aborted) return;
-    const spare = this.#options.growth?.pooledSpecOf(spec);
-    if (spare === undefined) return;
+    const pooled = this.#options.growth?.pooledSpecOf(spec);
+    if (pooled === undefined) return;
     if (this.#kinds.size >= MOST_KINDS && !this.#kinds.has(key)) this.#forgetOne();
-    this.#kindOf(key, () => spare).demand.note(this.#now(), (this.#cost ?? FIRST_GUESS).makeMs);
+    this.#kindOf(key, () => pooled).demand.note(this.#now(), (this.#cost ?? FIRST_GUESS).makeMs);
   }
 
   #forgetOne(): void {
@@ -240,9 +240,9 @@ export class WarmPool<Spec, Item> {
     const now = this.#now();
     const kinds = [...this.#kinds.values()];
     const growing = this.#growthBytes > 0;
-    const wishes = kinds.map(({ least, demand }) => ({ least, wanted: growing ? demand.wanted(now) : 0 }));
-    const more = wishes.some(({ least, wanted }) => wanted > least);
-    const sizes = poolSizes(wishes, more ? this.#room() : 0);
+    const desires = kinds.map(({ least, demand }) => ({ least, wanted: growing ? demand.wanted(now) : 0 }));
+    const more = desires.some(({ least, wanted }) => wanted > least);
+    const sizes = poolSizes(desires, more ? this.#room() : 0);
     for (const [index, kind] of kinds.entries()) kind.size = now < this.#shedUntil ? 0 : sizes[index]!;
   }
 
@@ -288,13 +288,13 @@ export class WarmPool<Spec, Item> {
     return (this.#items.get(key)?.length ?? 0) > (this.#kinds.get(key)?.size ?? 0);
   }
 
-  #lacks(key: string, kind: Kind<Spec>): boolean {
+  #isBelow(key: string, kind: Kind<Spec>): boolean {
     return !kind.failed && (this.#items.get(key)?.length ?? 0) < kind.size;
   }
 
   #hasWork(): boolean {
     for (const key of this.#items.keys()) if (this.#surplus(key)) return true;
-    for (const [key, kind] of this.#kinds) if (this.#lacks(key, kind)) return true;
+    for (const [key, kind] of this.#kinds) if (this.#isBelow(key, kind)) return true;
     return false;
   }
 
@@ -304,7 +304,7 @@ export class WarmPool<Spec, Item> {
       if (items.length === 0) this.#items.delete(key);
       if (surplus !== undefined) return () => this.#discard(surplus);
     }
-    for (const [key, kind] of this.#kinds) if (this.#lacks(key, kind)) return () => this.#makeOne(key);
+    for (const [key, kind] of this.#kinds) if (this.#isBelow(key, kind)) return () => this.#makeOne(key);
     return undefined;
   }
 

@@ -16,7 +16,7 @@ export interface RunningCommand {
   result: Promise<CommandResult>;
   /** The output so far. */
   stdout(): string;
-  /** Lets go of the stream; the program runs on. */
+  /** Releases the stream; the program runs on. */
   leave(): void;
 }
 
@@ -35,7 +35,7 @@ export class DaemonClient {
     return response.statusCode ?? 0;
   }
 
-  /** Runs a shell script to its end, as `user` in its home directory unless told otherwise. */
+  /** Runs a shell script to its end, as `user` in its home directory by default. */
   async run(script: string, user = 'user'): Promise<CommandResult> {
     const running = await this.start(script, user);
     return running.result;

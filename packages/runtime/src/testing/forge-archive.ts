@@ -1,4 +1,4 @@
-/** Changes an archive a little; mostly with checksums put right, so that the change gets past the first look. */
+/** Changes an archive a little; mostly with corrected checksums, so that the change gets past the first look. */
 export function forgeArchive(seed: Buffer, random: () => number): Buffer {
   const pick = (below: number) => Math.floor(random() * below);
   let forged = Buffer.from(seed);

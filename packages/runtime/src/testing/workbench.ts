@@ -41,7 +41,7 @@ export class Workbench {
     this.#driver = await this.#factory({ dataDir: this.#dataDir });
   }
 
-  /** Lets go of the driver as a stopping server does, and opens another on the same data directory. */
+  /** Releases the driver as a stopping server does, and opens another on the same data directory. */
   async reopen(): Promise<Driver> {
     await this.driver.close();
     await this.open();

@@ -24,7 +24,7 @@ const RULES: Record<ObjectKind, (parts: readonly string[]) => Rule | undefined> 
   layer: ruleBelow(['root']),
   checkpoint(parts) {
     const [first, second, third] = parts;
-    // Images are read by programs of root: flat, and nothing that leads elsewhere.
+    // Images are read by programs of root: flat, and without links that lead out.
     if (first === 'img') return second === undefined ? 'directory' : third === undefined ? 'file' : undefined;
     return first === 'sv' && second !== undefined && third !== undefined
       ? 'any'

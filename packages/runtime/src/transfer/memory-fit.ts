@@ -5,7 +5,7 @@ const OF_PROGRAMS =
   /^(mmx|sse|ssse|pni|avx|amx|fma|f16c|bmi|sha|aes|vaes|pclmul|vpclmul|gfni|popcnt|abm|lzcnt|movbe|rdrand|rdseed|adx|xsave|fxsr|fsgsbase|clflush|clwb|cldemote|movdir|rtm|hle|cx8|cx16|cmov|lahf|rdtscp|rdpid|waitpkg|serialize|pku|erms|fsrm|3dnow|xop|tbm|prefetchw|enqcmd)/;
 
 /**
- * Why memory that was stored on one machine cannot go on on another; undefined: nothing speaks against it. Programs have looked at
+ * The reason why memory that was stored on one machine cannot resume on another; undefined: none. Programs have looked at
  * what their processor can do, and use it: none of it may be missing. Kernels restore what older ones stored.
  * @returns a sentence fit for an end user.
  */
@@ -18,7 +18,7 @@ export function memoryMisfit(from: Machine, to: Machine): string | undefined {
   );
   if (missing.length > 0) {
     const more = missing.length > 5 ? ` and ${missing.length - 5} more` : '';
-    return `the processor of this machine lacks ${missing.slice(0, 5).join(', ')}${more}`;
+    return `the processor of this machine does not have ${missing.slice(0, 5).join(', ')}${more}`;
   }
   if (compareReleases(to.kernel, from.kernel) < 0)
     return `the kernel of this machine (${to.kernel}) is older than the one that it was stored on (${from.kernel})`;

@@ -1,8 +1,8 @@
 import { raceAbort } from '../shared/abort.js';
 
 /**
- * Reads a stream until a signal aborts, also while it gives nothing: a stream that is destroyed meanwhile tells nobody who waits
- * for its next piece. Whoever has the stream ends it.
+ * Reads a stream until a signal aborts, also while it gives nothing: a stream that is destroyed meanwhile notifies nobody who waits
+ * for its next piece. The owner of the stream ends it.
  */
 export async function* untilAborted<T>(source: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const pieces = source[Symbol.asyncIterator]();

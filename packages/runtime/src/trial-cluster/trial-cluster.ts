@@ -33,7 +33,7 @@ interface TrialState {
 export interface TrialOptions {
   /** Default `/var/lib/svc/cluster`. */
   directory?: string | undefined;
-  /** Told how it goes, a line each. */
+  /** Called with the progress, a line each. */
   log?: (line: string) => void;
 }
 
@@ -46,7 +46,7 @@ export interface TrialStartOptions extends TrialOptions {
 
 /**
  * Starts an Incus cluster on this machine alone, for trying: each member in namespaces, cgroups and a root file system of its
- * own. Nothing of the machine's network changes. One that was stopped by a restart of the machine goes on where it was.
+ * own. Nothing of the machine's network changes. One that was stopped by a restart of the machine continues where it was.
  * @throws {DriverError} `unsupported`, `busy` when it runs; what was begun is undone then.
  */
 export async function startTrialCluster(options: TrialStartOptions = {}): Promise<TrialPlan> {

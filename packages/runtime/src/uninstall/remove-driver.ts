@@ -55,7 +55,7 @@ export function otherUsersOfBases(dataDir: string, bases: BaseOptions = {}): str
       list(join(directory, name, 'users'))
         .filter((user) => user !== tag)
         .map((user) => join(directory, name, 'users', user))
-        // The link of a data directory that is gone counts for nothing.
+        // The link of a deleted data directory counts for nothing.
         .filter((link) => existsSync(link)),
     );
 }

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { connectNodeAdapter } from '@connectrpc/connect-node';
 import type { VolumeContent } from '../contract/volumes.js';
 import { Driver } from '../gen/driver/driver_pb.js';
-import { tellFailures } from '../remote/tell-failures.js';
+import { encodeFailures } from '../remote/encode-failures.js';
 import { contentCalls } from '../remote/volume-calls.js';
 import { MOST_COUNTED_MB, WINDOW_BYTES } from './window.js';
 
@@ -11,7 +11,7 @@ import { MOST_COUNTED_MB, WINDOW_BYTES } from './window.js';
 export function serveContentCalls(connection: Duplex, contentOf: (id: string) => VolumeContent): void {
   const handle = connectNodeAdapter({
     routes: (router) => router.service(Driver, contentCalls(contentOf)),
-    interceptors: [tellFailures],
+    interceptors: [encodeFailures],
     acceptCompression: [],
     grpc: false,
     grpcWeb: false,

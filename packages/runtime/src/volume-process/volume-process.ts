@@ -131,7 +131,7 @@ function jailed(child: ChildProcess): Promise<void> {
       if (output === 'loaded\n') child.stdin!.end('\n');
       if (!output.includes('jailed\n')) return;
       clearTimeout(timer);
-      // It has no more to say, and whoever took it over must not fill the memory of this process.
+      // It has no more to say, and an attacker in it must not fill the memory of this process.
       child.stdout!.destroy();
       resolve();
     });

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The process that works on files of volumes: whatever a tenant's links, names and races make of an operation, it happens in
+// The process that works on files of volumes: however a tenant's links, names and races change an operation, it happens in
 // here. It is loaded first and put into its jail then (`assets/volume-jail.sh`), so that the jail need not hold its program.
 // It serves descriptor 3 and ends with it.
 import { Socket } from 'node:net';

@@ -27,7 +27,7 @@ export function deleteEntry(root: string, path: string): Promise<void> {
   return walk(root, path, {}, async ({ directory, name }) => {
     if (name === undefined) throw volumeErrors.cannotDeleteRoot();
     if (!(await lstat(pathOf(directory, name))).isDirectory()) return unlink(pathOf(directory, name));
-    // It begins in the directory that is held open and goes on by descriptors: what is swapped for a link is not followed.
+    // It begins in the open directory and continues by descriptors: an entry that is swapped for a link is not followed.
     const { exitCode, stderr } = await runProgram('rm', ['-rf', '--one-file-system', '--', `./${name}`], {
       cwd: pathOf(directory),
     });

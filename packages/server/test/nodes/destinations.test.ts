@@ -25,7 +25,7 @@ it('a place does not fit while it is drained, cannot take anything over, misses 
     [place('a', {}, true), runs, /being drained/],
     [{ ...place('a'), report: mute }, runs, /SVC_TRANSFER_KEY/],
     [{ ...place('a'), report: undefined }, runs, /SVC_TRANSFER_KEY/],
-    [place('a', { machine: { ...machine, cpuFeatures: ['sse2'] } }), runs, /lacks avx2/],
+    [place('a', { machine: { ...machine, cpuFeatures: ['sse2'] } }), runs, /does not have avx2/],
     [place('a', { machine: { ...machine, cpuFeatures: ['sse2'] } }), { ...runs, memory: false }, undefined],
     [place('a', { machine: { ...machine, kernel: '5.15.0' } }), runs, /is older/],
     [place('a', { running: 10 }), runs, /no room/],

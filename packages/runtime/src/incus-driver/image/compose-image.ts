@@ -21,7 +21,7 @@ export interface ImageFacts {
 }
 
 const DIRECTORY_OF_ROOT = 'rootfs';
-/** The daemon's directory: of every image its own, whatever layers say. */
+/** The daemon's directory: of every image its own, regardless of layers. */
 const RESERVED = '.sbx';
 
 /** An image as Incus imports it: a plain tar archive of what it is and of its root file system, the lowest part first. */

@@ -262,7 +262,7 @@ export function agentDirectory(dataDir: string): string {
   return join(dataDir, 'agents');
 }
 
-/** A layer that is an image, whoever made it. */
+/** A layer that is an image, made by any driver. */
 function layerOf(
   id: string,
   { fingerprint, size, properties }: Pick<WireImage, 'fingerprint' | 'size' | 'properties'>,

@@ -1,6 +1,6 @@
 import { DriverError } from '../../contract/errors.js';
 
-/** A fence that held may have been taken away since: by hand, or by a restart of whatever loads the rules of the member. */
+/** A fence that worked may have been removed since: by hand, or by a restart of the service that loads the rules of the member. */
 const HOLDS_MS = 600_000;
 /** An operator who loads the fence wants a fast reaction; refused requests must not keep a member busy. */
 const FAILS_MS = 15_000;
@@ -54,7 +54,7 @@ export class FenceProofs {
     if (this.problemOf(location) !== undefined) await this.require(location);
   }
 
-  /** Tries the fence of a member whatever is known of it. @returns as {@link FenceProofsOptions.prove} */
+  /** Tries the fence of a member regardless of earlier trials. @returns as {@link FenceProofsOptions.prove} */
   async proveAgain(location: string): Promise<string | undefined> {
     return (await this.#prove(location)).problem;
   }

@@ -13,7 +13,7 @@ export interface FenceWatchOptions {
   random?(): number;
 }
 
-/** Notices that a fence is gone which sandboxes rely on that run already: nobody is given a new one there then. */
+/** Notices that a fence disappeared on which running sandboxes rely: no new ones start there then. */
 export class FenceWatch {
   readonly #options: FenceWatchOptions;
   #timer: NodeJS.Timeout | undefined;

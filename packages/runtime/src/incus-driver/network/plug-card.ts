@@ -10,7 +10,7 @@ export const READY = 'ready';
 
 /**
  * Replaces the network card of an instance, running or frozen, by one with the name of the mode. Until {@link setUpCard} nothing goes
- * through the new one, in either direction. Where it fails, the old card is gone or as it was.
+ * through the new one, in either direction. Where it fails, the old card is removed or as it was.
  * @throws {IncusError}
  */
 export async function plugCard(

@@ -13,7 +13,7 @@ export interface ReachAttempt {
 
 /** A machine in the same network answers within a fraction of it, also a busy one. */
 const WAIT_MS = 4_000;
-/** Exit codes from here on tell which attempts were answered, a bit each; all others, that it could not be tried. */
+/** Exit codes from here on show the answered attempts, a bit each; all others mean that it could not be tried. */
 const CODE_BASE = 64;
 /** As many as fit into an exit code. */
 const MOST_ATTEMPTS = 6;

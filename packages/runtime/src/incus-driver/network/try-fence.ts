@@ -18,7 +18,7 @@ export interface FenceProbe {
 }
 
 /**
- * Tries from inside two probes on one member whether its fence holds: one has no network access, the other one tells that there
+ * Tries from inside two probes on one member whether its fence works: one has no network access, the other one shows that there
  * would be something to reach.
  * @returns what is wrong; undefined: it holds
  * @throws what kept a probe from being made

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Works on the files of one volume, in a container that has nothing but it: whatever a tenant's links, names and races make of an
+// Works on the files of one volume, in a container that has nothing but it: however a tenant's links, names and races change an
 // operation, it happens in there. It is called over its standard input and output, and ends with them.
 import { Duplex } from 'node:stream';
 import { serveContentCalls } from '../../volume-process/serve-calls.js';

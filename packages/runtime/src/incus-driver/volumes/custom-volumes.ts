@@ -25,7 +25,7 @@ export class CustomVolumes {
 
   /**
    * Those of the service in the project, on every member, also on one that is away. Dear: of each volume Incus looks through all
-   * instances for those that use it, whatever a filter leaves of the answer.
+   * instances for those that use it, regardless of a filter on the answer.
    */
   async list(): Promise<WireVolume[]> {
     return readVolumes(await this.#options.client.call({ path: this.#path, query: { recursion: '1' } }));
@@ -63,7 +63,7 @@ export class CustomVolumes {
     await this.#options.client.find({ method: 'DELETE', ...this.#at(volume) });
   }
 
-  /** Undefined where it is not counted: only the member that has it tells. */
+  /** Undefined where it is not counted: only the member that has it knows. */
   async usedBytes(volume: WireVolumePlace): Promise<number | undefined> {
     const client = await this.#options.members.of(volume.location);
     if (client === undefined) return undefined;

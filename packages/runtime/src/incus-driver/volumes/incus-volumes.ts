@@ -44,7 +44,7 @@ export interface IncusVolumesOptions {
 export class IncusVolumes implements Volumes {
   readonly #options: IncusVolumesOptions;
   readonly #mutex = new KeyedMutex();
-  /** Of volumes that were measured once: what is told while they cannot be measured. */
+  /** The last measured sizes, for the time in which volumes cannot be measured. */
   readonly #measured = new Map<string, number>();
 
   constructor(options: IncusVolumesOptions) {
@@ -194,7 +194,7 @@ export class IncusVolumes implements Volumes {
     return first;
   }
 
-  /** Incus removes none that an instance has, whoever made the instance: that one is marked. */
+  /** Incus removes none that any instance has: such a volume is marked. */
   async #remove(volume: WireVolume): Promise<void> {
     const { custom, owner } = this.#options;
     try {

@@ -12,7 +12,8 @@ export function mountProblem(options: {
   const kept = 'volumes stay on the machine of this server and cannot be mounted';
   if (!LOCAL_POOLS.includes(driver))
     return `The storage pool ${pool} (${driver}) is one that all members share, with which volumes were never tried: ${kept}. With a pool of ${LOCAL_POOLS.join(', ')} they can be.`;
-  const lacking = NEEDED_EXTENSIONS.filter((name) => !extensions.includes(name));
-  if (lacking.length > 0) return `Incus is too old for volumes (it lacks ${lacking.join(', ')}): ${kept}.`;
+  const missing = NEEDED_EXTENSIONS.filter((name) => !extensions.includes(name));
+  if (missing.length > 0)
+    return `Incus is too old for volumes (it does not have ${missing.join(', ')}): ${kept}.`;
   return undefined;
 }

@@ -34,7 +34,7 @@ export interface VolumeAgentsOptions {
 interface Running {
   calls: RemoteCalls;
   stream: ExecStream;
-  /** Settles when its container is gone, or is tried to be removed again and again. */
+  /** Settles when its container is deleted, or its removal is scheduled again. */
   removed: Promise<unknown>;
 }
 
@@ -72,7 +72,7 @@ export class VolumeAgents {
     };
   }
 
-  /** Ends the agent of a volume, whatever it does. A later call makes another one. */
+  /** Ends the agent of a volume, regardless of its work. A later call makes another one. */
   async end(id: string): Promise<void> {
     const agent = this.#agents.get(id);
     if (agent === undefined) return;

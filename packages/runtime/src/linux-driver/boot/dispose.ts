@@ -20,7 +20,7 @@ export async function disposeInstance(
       try {
         process.kill(entry.pid!, 'SIGKILL');
       } catch {
-        // Gone meanwhile.
+        // It ended meanwhile.
       }
     }
     if (!isRunning(entry) && host.cgroups.pids(entry.name).length === 0) break;
@@ -41,7 +41,7 @@ export async function disposeInstance(
   };
 }
 
-/** Is not tried again, which could meet the next owner of the lease. What stays behind is for a veth pair that is gone. */
+/** Is not tried again, which could meet the next owner of the lease. The rest concerns a deleted veth pair. */
 async function withdraw(host: LinuxHost, { name, lease }: InstanceEntry): Promise<void> {
   try {
     await host.network.withdraw(await host.up(), lease);

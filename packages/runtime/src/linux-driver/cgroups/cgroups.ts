@@ -45,7 +45,7 @@ export class Cgroups {
         mkdirSync(directory, { recursive: true });
         writeFileSync(join(directory, file), String(value));
       } catch {
-        // More is in use than that, or the kernel lacks it: sandboxes are then limited each for itself only.
+        // More is in use than that, or the kernel does not have it: sandboxes are then limited each for itself only.
       }
     };
     if (this.version === 1) {
@@ -184,7 +184,7 @@ export class Cgroups {
         if (Date.now() > giveUpAt) break;
         await sleep(1);
       }
-      // A parent inside vfork cannot stop before its child has gone on: let them pass and try again.
+      // A parent inside vfork cannot stop before its child has continued: let them run and try again.
       this.#writeFreezer(name, false);
       if (Date.now() > deadline) {
         throw new DriverError('timeout', 'The sandbox could not be stopped where it stands.');
@@ -209,14 +209,14 @@ export class Cgroups {
       try {
         writeFileSync(join(this.#directory('', name), 'cgroup.kill'), '1');
       } catch {
-        // Kernels before 5.14 lack it.
+        // Kernels before 5.14 do not have it.
       }
     }
     for (const pid of this.pids(name)) {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // Gone meanwhile.
+        // It ended meanwhile.
       }
     }
     try {
@@ -261,18 +261,18 @@ export class Cgroups {
 
   /** Removes the cgroups of a dead instance. False while a process is still in one of them. */
   remove(name: string): boolean {
-    let gone = true;
+    let removed = true;
     for (const mount of this.#mounts.values()) {
       const top = join(mount, this.parent, name);
       for (const directory of walk(top).reverse()) {
         try {
           rmdirSync(directory);
         } catch (error) {
-          if ((error as NodeJS.ErrnoException).code !== 'ENOENT') gone = false;
+          if ((error as NodeJS.ErrnoException).code !== 'ENOENT') removed = false;
         }
       }
     }
-    return gone;
+    return removed;
   }
 
   /** Removes the driver's own cgroup once it is empty. */

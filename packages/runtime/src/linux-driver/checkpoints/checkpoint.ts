@@ -138,7 +138,7 @@ export async function checkpointInstance(
         frozenMs = performance.now() - since;
         break;
       } catch (error) {
-        // It stays frozen whatever the outcome.
+        // It stays frozen with any outcome.
         if (!wasFrozen) await tier.letGo(entry);
         // Some obstacles pass by themselves: a program between vfork and exec, a socket half accepted.
         const code = DriverError.is(error) ? error.code : undefined;

@@ -21,7 +21,7 @@ export function linuxCheckpoints(
       await host.up();
       return readCheckpoint(host, id);
     },
-    /** Settles once it is gone by name; its room becomes free soon after. */
+    /** Settles once its name is free; its room becomes free soon after. */
     async delete(id) {
       const keeper = await host.up();
       if (!existsSync(store.view(`c/${id}`))) return;

@@ -38,7 +38,7 @@ export async function makeImageDirectory(keeper: NamespaceKeeper, directory: str
   chmodSync(path, 0o755);
 }
 
-/** Takes the images of a checkpoint out of memory. They are gone by name at once; nothing to do for one in the store. */
+/** Takes the images of a checkpoint out of memory. Their name is free at once; nothing to do for one in the store. */
 export async function forgetImages(keeper: NamespaceKeeper, id: string): Promise<void> {
   const path = keeper.view(join(IN_MEMORY, id));
   if (!existsSync(path)) return;

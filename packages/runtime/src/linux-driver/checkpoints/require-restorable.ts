@@ -9,7 +9,7 @@ import { requireHostFiles } from './host-files.js';
 import { imageDirectory } from './image-directory.js';
 
 /**
- * Refuses to restore memory where something that it needs is gone. A base that is missing is refused when the file system is planned.
+ * Refuses to restore memory where something that it needs is missing. A base that is missing is refused when the file system is planned.
  * @throws {DriverError} `unsupported`, with what to do.
  */
 export async function requireRestorable(
@@ -25,7 +25,7 @@ export async function requireRestorable(
   if (spec.isolation !== undefined && spec.isolation !== isolation)
     throw new DriverError(
       'unsupported',
-      `Its memory was stored with the isolation "${isolation}" and cannot go on with "${spec.isolation}". Its files are kept: start it cold with memory: false.`,
+      `Its memory was stored with the isolation "${isolation}" and cannot resume with "${spec.isolation}". Its files are kept: start it cold with memory: false.`,
     );
   const keeper = await host.up();
   if (checkpoint.inMemory === true && !existsSync(keeper.view(imageDirectory(host, checkpoint))))
@@ -36,7 +36,7 @@ export async function requireRestorable(
   if (!existsSync(host.store.view(`agents/${checkpoint.agent}`)))
     throw new DriverError(
       'unsupported',
-      'Its memory cannot be restored: the daemon that it was running is gone from this machine. Its files are kept: start it cold with memory: false.',
+      'Its memory cannot be restored: the daemon that it was running is no longer on this machine. Its files are kept: start it cold with memory: false.',
     );
   requireHostFiles(keeper, checkpoint.hostFiles ?? []);
 }

@@ -24,7 +24,7 @@ export async function storeImages(host: LinuxHost, id: string): Promise<void> {
   if (!existsSync(keeper.view(from)))
     throw new DriverError(
       'unsupported',
-      'The memory of the checkpoint is gone: this machine has started again.',
+      'The memory of the checkpoint is lost: this machine has started again.',
     );
   const to = imageDirectory(host, { id });
   const draft = `${to}.draft`;

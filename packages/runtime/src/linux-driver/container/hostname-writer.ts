@@ -47,7 +47,7 @@ export class HostnameWriter implements NameWriter {
       throw new DriverError('create_failed', 'The sandbox could not be named.', { detail: this.#stderr });
   }
 
-  /** Lets go of it without a name; settles when it is gone. */
+  /** Releases it without a name; settles when it has exited. */
   async end(): Promise<void> {
     this.#child.ref();
     this.#child.kill('SIGKILL');

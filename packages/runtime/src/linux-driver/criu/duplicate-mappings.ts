@@ -32,7 +32,7 @@ export async function requireDistinctMappings(pids: readonly number[], proc = '/
         const mapping = parseMapping(line);
         if (mapping !== undefined && before !== undefined && areDuplicates(`${proc}/${pid}`, before, mapping))
           throw cannotBeStored(
-            `${programName(pid)} has two files mapped side by side that a checkpoint cannot tell apart, ${before.path} and ${mapping.path}, because they have the same inode number. A copy of one of them has a number of its own`,
+            `${programName(pid)} has two files mapped side by side that a checkpoint cannot distinguish, ${before.path} and ${mapping.path}, because they have the same inode number. A copy of one of them has a number of its own`,
           );
         before = mapping;
       }
@@ -53,7 +53,7 @@ function parseMapping(line: string): Mapping | undefined {
   return range === undefined ? undefined : { range, numbers: numbers!, path: path! };
 }
 
-/** Names of one file may differ, and a name that is gone may have been that of several. */
+/** Names of one file may differ, and a deleted name may have been that of several. */
 function areDuplicates(process: string, one: Mapping, other: Mapping): boolean {
   if (one.numbers !== other.numbers) return false;
   if (one.path === other.path && !one.path.endsWith(' (deleted)')) return false;

@@ -35,7 +35,7 @@ export async function findMovedSockets(held: readonly OpenSocket[]): Promise<str
     return moved === undefined
       ? []
       : [
-          `${programName(moved.pid)} has a Unix socket whose file was renamed or linked elsewhere since it was bound to ${moved.name}`,
+          `${programName(moved.pid)} has a Unix socket whose file was renamed or linked to another path since it was bound to ${moved.name}`,
         ];
   });
 }

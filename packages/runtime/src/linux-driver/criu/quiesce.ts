@@ -15,7 +15,7 @@ const CALLS =
 
 /**
  * Freezes a sandbox at a moment when CRIU can get hold of each of its programs. One that started another stands inside
- * `vfork` until the other has begun: it counts as frozen there, and cannot be seized before its child goes on.
+ * `vfork` until the other has begun: it counts as frozen there, and cannot be seized before its child continues.
  * @throws {DriverError} `undumpable` when a program stays there; `timeout`
  */
 export async function freezeForDump(

@@ -94,7 +94,7 @@ export function explainDumpFailure(log: string): string {
 const RESTORE_REASONS: [pattern: RegExp, text: string][] = [
   [/sk-unix|unix:/, 'has a Unix socket whose directory was moved or removed since'],
   [/sk-inet|inet socket/, 'has a network connection that cannot be made again'],
-  [/fsnotify|inotify/, 'watches a file that is gone'],
+  [/fsnotify|inotify/, 'watches a file that was deleted'],
   [/files-reg|Can't open file|File .* has bad/, 'has a file open that cannot be opened again'],
 ];
 

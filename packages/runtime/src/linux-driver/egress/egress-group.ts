@@ -27,7 +27,7 @@ export function egressShare(host: { totalBytes: number; cores: number }): Egress
   };
 }
 
-/** The cgroup of the egress process, beside that of the sandboxes: whatever they send it takes no more than its share. */
+/** The cgroup of the egress process, beside that of the sandboxes: it takes no more than its share, whatever they send. */
 export class EgressGroup {
   readonly share = egressShare({
     totalBytes: readHostMemory().totalBytes,

@@ -44,7 +44,7 @@ export interface EgressProcessOptions {
 }
 
 /**
- * The process that carries what governed sandboxes send, in the gateway's network (see `EgressProgram`). It ends with this
+ * The process that carries the traffic of sandboxes with a network policy, in the gateway's network (see `EgressProgram`). It ends with this
  * one, however that ends: it has nothing to be adopted for. When it ends by itself it is started again; until then nobody
  * listens, and the gateway refuses what it would have got.
  */
@@ -96,16 +96,16 @@ export class EgressProcess implements DriverEgress {
     return dialUnix(this.#place.keeper.view(CONTROL), signal);
   }
 
-  /** Ends it for good; settles when it is gone. */
+  /** Ends it for good; settles when it has exited. */
   async stop(): Promise<void> {
     this.#closed = true;
     clearTimeout(this.#again);
     const child = this.#child;
     if (child !== undefined) {
-      const gone = new Promise((resolve) => child.once('close', resolve));
+      const exited = new Promise((resolve) => child.once('close', resolve));
       keepAlive(child, true);
       child.kill('SIGKILL');
-      await gone;
+      await exited;
     }
     await this.#options.group.remove();
   }
@@ -151,23 +151,27 @@ export class EgressProcess implements DriverEgress {
     const startedMs = performance.now();
     let last = '';
     const { log } = this.#options;
-    const tell = (level: 'info' | 'warn') => (line: string) => {
+    const write = (level: 'info' | 'warn') => (line: string) => {
       last = line;
       log(level, `egress process: ${line}`);
     };
-    readOutput(child.stdout, tell('info'));
-    readOutput(child.stderr, tell('warn'));
+    readOutput(child.stdout, write('info'));
+    readOutput(child.stderr, write('warn'));
     child.once('error', (error) => {
       last = error.message;
     });
     child.once('close', (code, signal) => {
       if (this.#child === child) this.#child = undefined;
       if (this.#closed) return;
-      log('error', 'the egress process ended: governed sandboxes reach nothing until it is back', {
-        code,
-        signal,
-        ...(group.oomKills > oomKills ? { why: `it needed more than ${memoryMiB} MiB of memory` } : {}),
-      });
+      log(
+        'error',
+        'the egress process ended: sandboxes with a network policy reach nothing until it is back',
+        {
+          code,
+          signal,
+          ...(group.oomKills > oomKills ? { why: `it needed more than ${memoryMiB} MiB of memory` } : {}),
+        },
+      );
       if (performance.now() - startedMs > HEALTHY_MS) this.#pauseMs = FIRST_PAUSE_MS;
       this.#again = setTimeout(() => {
         if (keeper.alive) this.#launch({ keeper, node });

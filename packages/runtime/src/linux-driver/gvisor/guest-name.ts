@@ -8,7 +8,7 @@ import type { InstanceEntry } from '../state/records.js';
 import type { NameWriter } from '../tiers/tier.js';
 
 const TIMEOUT_MS = 10_000;
-/** The daemon's program names the machine too, whatever the root file system has. */
+/** The daemon's program names the machine too, regardless of the root file system. */
 const PROGRAM = [DAEMON, 'hostname'];
 /** Reads the name from its input. */
 const WAITING = [...PROGRAM, '-'];

@@ -18,7 +18,7 @@ const HANG_UP_TIMEOUT_MS = 30_000;
 
 /**
  * Writes the memory of an instance and copies its file system. gVisor's kernel stops its programs, writes them down and
- * leaves them stopped. A frozen instance has to go on for the moments that this takes to begin, and to end.
+ * leaves them stopped. A frozen instance has to run for the moments that this takes to begin, and to end.
  * @param command see `runscCommand`.
  */
 export async function storeMemory(
@@ -75,7 +75,7 @@ export function explainFailure(detail: string): string {
   return deleted === undefined ? '' : `: a program holds a deleted file open (/${deleted})`;
 }
 
-/** Resumes an instance, whatever stopped it. */
+/** Resumes an instance that was stopped in any way. */
 export async function letGo(
   host: LinuxHost,
   command: readonly string[],

@@ -39,7 +39,7 @@ export class LinuxHost {
   readonly network: Network;
   /** Absent: nobody asked for one. */
   readonly egress: EgressProcess | undefined;
-  /** Why no sandbox can be governed. Undefined: they can. */
+  /** The reason why no sandbox can have a network policy. Undefined: they can. */
   governProblem: string | undefined;
   readonly space: SpaceGuard;
   /** Works on files of volumes, without this process's rights. */
@@ -244,7 +244,7 @@ export class LinuxHost {
     return this.store.kind === 'btrfs' ? join(this.paths.store, 'v') : this.paths.volumes;
   }
 
-  /** Lets go of the host for good: what is on it stays. */
+  /** Releases the host for good: its instances stay. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.egress?.stop();

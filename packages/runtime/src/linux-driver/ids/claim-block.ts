@@ -22,7 +22,7 @@ interface Claim {
 
 /**
  * Takes a block of ids that no other driver of this host has; the same as before if it can be. Undefined when there is none.
- * @param inUse whether instances have ids of the block before: then it stays, whatever the pool is now.
+ * @param inUse true if instances have ids of the former block: then it stays, regardless of the pool.
  * @throws {DriverError} `unsupported` for a pool that was chosen and cannot be used
  */
 export function claimBlock(paths: Paths, chosen?: IdPool, inUse = false): IdPool | undefined {
@@ -75,7 +75,7 @@ function claim(block: IdPool, paths: Paths): boolean {
       rmSync(aside, { force: true });
     }
     linkSync(draft, file);
-    // Two that overlap may have come at the same moment: each sees the other then, and goes on looking.
+    // Two that overlap may have come at the same moment: each sees the other then, and continues the search.
     if (!hasRival(block, paths)) return true;
     rmSync(file, { force: true });
     return false;

@@ -40,7 +40,7 @@ export async function openRanges({
 }: RangesOptions): Promise<OpenedRanges> {
   if (pool === false) return { problem: `Ranges of user ids are turned off: ${CONSEQUENCE}.` };
   if (!TESTED_RUNTIMES.some((name) => name === basename(runtime)))
-    return { problem: `The OCI runtime ${runtime} is not known to keep ids apart: ${CONSEQUENCE}.` };
+    return { problem: `The OCI runtime ${runtime} is not known to separate ids: ${CONSEQUENCE}.` };
   const block = claimBlock(paths, pool, inUse);
   if (block === undefined && pool !== undefined)
     throw new DriverError(

@@ -91,7 +91,7 @@ export class NamespaceKeeper {
     return `/proc/${this.pid}/root${path}`;
   }
 
-  /** Makes a directory of the namespace that everybody may pass through, whatever the umask of this process. */
+  /** Makes a directory of the namespace that everybody may pass through, regardless of the umask of this process. */
   makeDirectory(path: string): void {
     const before = process.umask(0o022);
     try {
@@ -117,7 +117,7 @@ export class NamespaceKeeper {
     return this.#shell.run(call, options);
   }
 
-  /** Lets go of it without ending it. */
+  /** Releases it without ending it. */
   release(): Promise<void> {
     return this.#shell.end();
   }

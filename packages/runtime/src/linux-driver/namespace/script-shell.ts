@@ -88,7 +88,7 @@ export class ScriptShell {
     return { code, timedOut, answers, stderr };
   }
 
-  /** Ends the shell; settles when it is gone. A later call starts another. */
+  /** Ends the shell; settles when it has exited. A later call starts another. */
   async end(): Promise<void> {
     if (this.#child === undefined) return;
     keepAlive(this.#child, true);

@@ -11,7 +11,7 @@ const setsOf = (lease: number) => [`opened_${lease}`, `sent_${lease}`, `received
 /**
  * Rules by which the kernel forwards connections of the sandbox with this lease, in place of those it had, for nft: all at
  * once. They hold for the veth pair that is there now, not for a later one of the same name. Both chains leave a mark on
- * packets that says whether they may go on.
+ * packets that says whether they may pass.
  */
 export function forwardRules(lease: number, { ranges, exceptPorts }: ForwardedDestinations): string {
   const [opened, sent, received] = setsOf(lease);

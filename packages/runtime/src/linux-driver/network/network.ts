@@ -26,9 +26,9 @@ const BLOCK_BITS = 20;
 /** Pairs of addresses in a block: a lease is the number of one. The first is the gateway's. */
 const LEASES = 2 ** (32 - BLOCK_BITS - 2);
 const TIMEOUT_MS = 30_000;
-/** Characters that tell what one sandbox sent: 128 places, three counts of each. */
+/** Characters of one sandbox's counts: 128 destinations, three counts each. */
 const FORWARDED_TEXT = 16 * 1024;
-/** Characters that tell what left by one lease. */
+/** Characters of one lease's count. */
 const SENT_TEXT = 64;
 
 /**

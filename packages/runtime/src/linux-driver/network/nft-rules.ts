@@ -17,8 +17,8 @@ export const PROXY_PORT = 15_001;
 export const PROXY_MARK = 1;
 
 /**
- * Marks connections of governed sandboxes that the kernel forwards, and packets of such that may go on. A packet that was
- * looked at and may not is told from one of a sandbox whose destinations are not known, as after a restart of the driver.
+ * Marks connections of sandboxes with a network policy that the kernel forwards, and their packets that may pass. A packet that was
+ * looked at and may not is distinguished from one of a sandbox whose destinations are not known, as after a restart of the driver.
  */
 export const FORWARD_MARK = { allowed: 2, refused: 3 } as const;
 
@@ -53,7 +53,7 @@ export const REFUSALS = {
 } as const;
 
 /**
- * Each counts by veth pair; counts of pairs that are gone leave by themselves. To count is a rule of its own: where a set is
+ * Each counts by veth pair; counts of deleted pairs expire by themselves. To count is a rule of its own: where a set is
  * full, what comes after it still holds.
  */
 const COUNTING_REFUSALS = Object.entries(REFUSALS)
@@ -176,8 +176,8 @@ table inet sandboxes {
 }
 
 /**
- * Bring what governed sandboxes send to the egress process, but for connections that need no reading (chain `unread`): refused destinations too: it refuses and reports those. It could
- * not reach them itself (chain `output`). Where nobody listens, packets go on to chain `forward`.
+ * Bring the traffic of sandboxes with a network policy to the egress process, except connections that need no reading (chain `unread`). It also refuses and reports
+ * refused destinations, which it could not reach itself (chain `output`). Where nobody listens, packets continue to chain `forward`.
  */
 const TO_EGRESS_PROCESS = `
   chain proxied {

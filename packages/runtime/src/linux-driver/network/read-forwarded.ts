@@ -1,7 +1,7 @@
 /** Packets of one veth pair that were forwarded past the egress process. */
 export interface LinkTraffic {
   lease: number;
-  /** Undefined: places that are not told apart. */
+  /** Undefined: the sum of all destinations. */
   address?: string;
   /** 0 without an address. */
   port: number;

@@ -7,7 +7,7 @@ export interface LinkRefusals {
   packets: number;
 }
 
-/** Reads what `network_refusals` answers: for each chain that refuses, `LEASE:PACKETS ...`. Links that are gone are not in it. */
+/** Reads what `network_refusals` answers: for each chain that refuses, `LEASE:PACKETS ...`. Deleted links are not in it. */
 export function readRefusals(answers: Record<string, string | undefined>): LinkRefusals[] {
   return Object.entries(REFUSALS).flatMap(([name, { reason }]) =>
     [...(answers[name] ?? '').matchAll(/(\d+):(\d+)/g)].map(([, lease, packets]) => ({

@@ -1,4 +1,4 @@
-/** Bytes that left by the link of one lease, whoever had it. */
+/** Bytes that left by the link of one lease, by all of its owners. */
 export interface LinkSent {
   lease: number;
   /** With their headers. */

@@ -1,7 +1,7 @@
 import type { SentBytes } from '../../contract/driver.js';
 import type { LinkSent } from './read-sent.js';
 
-/** Tells from counts by lease what each instance sent, also of those that ended since they were last read. */
+/** Computes from counts by lease the bytes of each instance, also of those that ended since they were last read. */
 export class SentTotals {
   /** The last owner of each lease. */
   readonly #holders = new Map<number, string>();
@@ -15,7 +15,7 @@ export class SentTotals {
 
   /**
    * @param counts of all leases; one that is not among them, or has less than before, began anew
-   * @param living leases of instances that run; others are told once more, and forgotten
+   * @param living leases of instances that run; others are returned once more, and forgotten
    */
   take(counts: readonly LinkSent[], living: ReadonlyMap<number, string>): SentBytes[] {
     for (const [lease, id] of living) this.hold(lease, id);

@@ -20,9 +20,9 @@ export function withdrawnFilter(
       ? []
       : plan.ranges.map(spanOf);
   const groups = [undefined, ...ports].flatMap((port) => {
-    const gone = without(at(before, port), at(now, port));
-    if (gone.length === 0) return [];
-    const prefixes = gone.flatMap(prefixesOf);
+    const removed = without(at(before, port), at(now, port));
+    if (removed.length === 0) return [];
+    const prefixes = removed.flatMap(prefixesOf);
     const place =
       prefixes.length > MAX_PREFIXES ? [] : [`( ${prefixes.map((prefix) => `dst ${prefix}`).join(' or ')} )`];
     const which = port === undefined ? ports.map((each) => `dport != :${each}`) : [`dport = :${port}`];

@@ -1,5 +1,5 @@
 /**
- * System calls that programs in a sandbox may make, whatever their arguments. By theme, so that a reader can judge each
+ * System calls that programs in a sandbox may make, with any arguments. By theme, so that a reader can judge each
  * group. A call that is not here, not refused by name and not checked by its arguments does not exist for a sandbox:
  * that is also what becomes of calls that future kernels add.
  */

@@ -68,7 +68,7 @@ const DEV = '/run/dev';
 /** The nodes, bound read-only, so that root inside cannot change the host's. */
 const NODES = '/run/nodes';
 
-/** All groups that a sandbox has may open ICMP sockets. @param firstId of the groups, as whoever writes it counts. */
+/** All groups that a sandbox has may open ICMP sockets. @param firstId of the groups, in the numbering of the writer. */
 export function pingGroups(firstId = 0): string {
   return `${firstId} ${firstId + IDS - 1}`;
 }

@@ -106,7 +106,7 @@ const INTERNET_PROTOCOLS = [0, 1, 6, 17, 58];
 /** No checkpoint can hold such a socket. Programs, all servers in Go among them, take TCP when the kernel has none. */
 const MULTIPATH_TCP = 262;
 
-/** The byte by which the kernel tells ioctls of btrfs. */
+/** The byte by which the kernel recognises ioctls of btrfs. */
 const BTRFS = 0x94;
 /** FICLONE, FICLONERANGE, FIDEDUPERANGE. */
 const SHARING_COPIES = [0x40049409, 0x4020940d, 0xc0189436];

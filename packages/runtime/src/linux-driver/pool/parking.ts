@@ -25,7 +25,7 @@ export class Parking {
     await this.#host.cgroups.freeze(entry.name);
   }
 
-  /** Makes it the instance that was asked for, and lets it go on. */
+  /** Makes it the instance that was asked for, and resumes it. */
   async acquire(entry: InstanceEntry, options: CreateOptions): Promise<void> {
     entry.id = options.id;
     entry.state = 'live';
@@ -55,7 +55,7 @@ export class Parking {
     this.#host.records.write(entry);
   }
 
-  /** Drops what was kept for an instance; settles when it is gone. */
+  /** Drops what was kept for an instance; settles when it is dropped. */
   async forget(name: string): Promise<void> {
     await this.#writers.get(name)?.end();
     this.#writers.delete(name);

@@ -114,7 +114,7 @@ export class Bases {
     return join(this.#directory, `${this.#drafts}${name}`);
   }
 
-  /** Gives a whole draft its name. New instances go on standing on what was built here. */
+  /** Gives a whole draft its name. New instances continue to use the base that was built here. */
   keepDraft(name: string): void {
     renameSync(this.draftOf(name), join(this.#directory, name));
     this.hold(name);
@@ -134,7 +134,7 @@ export class Bases {
     // The newest base of an older recipe is treated as deleted; a server of that version builds it again.
     if (this.#linksTo(name).some((link) => link === 'current' || link === this.#recipe)) return true;
     const users = join(this.#directory, name, 'users');
-    // The link of a data directory that is gone counts for nothing.
+    // The link of a deleted data directory counts for nothing.
     return list(users).some((user) => existsSync(join(users, user)));
   }
 

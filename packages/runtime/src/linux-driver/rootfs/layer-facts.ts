@@ -9,7 +9,7 @@ export function readLayerFacts(store: Store, id: string): (LayerFacts & { sizeBy
   try {
     const layer = store.view(`l/${id}`);
     const facts = JSON.parse(readFileSync(`${layer}/layer.json`, 'utf8'));
-    // Checked again: what is mounted must be a directory of the layer, whoever made it.
+    // Checked again: what is mounted must be a directory of the layer, regardless of its maker.
     return { ...facts, hasUsr: isDirectory(`${layer}/root/usr`) };
   } catch {
     return undefined;

@@ -16,7 +16,7 @@ function directoryOf(name: string): string {
   return `/run/share/${name}`;
 }
 
-/** Files of an instance's `/proc` and `/sys` that tell of its own share; the kernel's tell of the whole host. */
+/** Files of an instance's `/proc` and `/sys` that show its own share; the kernel's show the whole host. */
 const PLACES = {
   meminfo: '/proc/meminfo',
   cpuinfo: '/proc/cpuinfo',

@@ -21,7 +21,7 @@ const KIB = 1024;
 const MS_PER_TICK = 10;
 
 /**
- * The files of `/proc` and `/sys` that tell an instance of its own share. The length of those that change never does: they are
+ * The files of `/proc` and `/sys` that show an instance its own share. The length of those that change never does: they are
  * written over while programs read them. Pure.
  */
 export function shareTexts(share: Share, host: HostTexts) {

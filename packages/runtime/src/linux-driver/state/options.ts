@@ -71,7 +71,7 @@ export interface LinuxDriverOptions extends DriverOptions {
   criuDirectory?: string;
   /**
    * 32 bytes that the drivers of all hosts of one operator share, and nobody without the rights of root: it marks what they stored.
-   * Stored memory says what a program opens and may do when it goes on; who could make such memory would be root.
+   * Stored memory decides what a program opens and may do when it resumes; a tenant that could make such memory would be root.
    * Without it nothing stored leaves this host, and nothing comes.
    */
   transferKey?: Buffer | undefined;

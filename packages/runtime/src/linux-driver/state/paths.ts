@@ -4,7 +4,7 @@ import { join } from 'node:path';
 /** Where everything of one data directory stands. Paths in `store` exist in the keeper's mount namespace only. */
 export interface Paths {
   dataDir: string;
-  /** Eight hex digits that tell this data directory's things on the host from those of others. */
+  /** Eight hex digits that distinguish this data directory's resources on the host from others. */
   tag: string;
   /** State directory of the OCI runtime. */
   oci: string;
@@ -18,7 +18,7 @@ export interface Paths {
   networkFile: string;
   /** Which block of host ids the driver has. */
   idsFile: string;
-  /** The same of all drivers of this host: a file per block, named after its first id. Gone after a restart of the machine, like the instances. */
+  /** The same of all drivers of this host: a file per block, named after its first id. Lost after a restart of the machine, like the instances. */
   idClaims: string;
 }
 

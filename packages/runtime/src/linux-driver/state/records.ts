@@ -31,11 +31,11 @@ export interface InstanceEntry {
   formerAddresses?: string[];
   /** First of the 65,536 host ids that are its own; absent: it has the host's. */
   firstId?: number;
-  /** Its init as the host sees it, with the start time that tells it from a later process. */
+  /** Its init as the host sees it, with the start time that distinguishes it from a later process. */
   pid?: number;
   start?: string;
   createdAtMs: number;
-  /** A checkpoint holds it frozen; a driver that finds this after a crash lets it go on. */
+  /** A checkpoint keeps it frozen; a driver that finds this after a crash resumes it. */
   held?: boolean;
   /** Agent directory it runs from. */
   agent: string;
@@ -98,7 +98,7 @@ export class Records {
 
 /**
  * Writes one page over another. To put a file in the place of another one is slower by far: ext4 then begins to write it to
- * the disk at once, and whoever renames waits while the disk is busy.
+ * the disk at once, and a rename waits while the disk is busy.
  * @returns false when there is no such page.
  */
 function overwrite(path: string, page: Buffer): boolean {

@@ -41,7 +41,7 @@ export interface NameWriter {
   readonly inside: boolean;
   /** Settles when the machine has the name. @throws {DriverError} `create_failed` */
   write(name: string): Promise<void>;
-  /** Lets go of it without a name; settles when it is gone. */
+  /** Releases it without a name; settles when it has exited. */
   end(): Promise<void>;
 }
 
@@ -55,7 +55,7 @@ export interface StoreMemoryOptions {
 }
 
 /**
- * A way to keep an instance apart from the host's kernel. Images, layers, volumes, network and limits are the same in each;
+ * An isolation of instances from the host's kernel. Images, layers, volumes, network and limits are the same in each;
  * what differs stands here.
  */
 export interface OciTier {
@@ -64,7 +64,7 @@ export interface OciTier {
   readonly ownIds: boolean;
   /** Why there can be no instances of this tier on this host; undefined: there can. One sentence. */
   readonly problem: string | undefined;
-  /** Why memory cannot be stored; undefined: it can, as far as the host's programs tell until it is tried. One sentence. */
+  /** Why memory cannot be stored; undefined: it can, as far as the host's programs show until it is tried. One sentence. */
   memoryProblem: string | undefined;
   /** The `config.json` of the runtime. */
   bundle(entry: InstanceEntry, config: OciConfig): object;
@@ -77,7 +77,7 @@ export interface OciTier {
    * @throws {DriverError} `undumpable`, `timeout`, `storage_full`
    */
   storeMemory(keeper: NamespaceKeeper, entry: InstanceEntry, options: StoreMemoryOptions): Promise<void>;
-  /** Lets an instance go on that stands still for a checkpoint, also for one that was broken off. Repeating it is fine. */
+  /** Resumes an instance that is frozen for a checkpoint, also for one that was aborted. Repeating it is fine. */
   letGo(entry: InstanceEntry): Promise<void>;
   /** Makes ready what names an instance that waits in the pool. It runs. */
   nameWriter(entry: InstanceEntry): Promise<NameWriter>;

@@ -80,7 +80,7 @@ async function requireWelcome(importer: Importer, head: ObjectHead, maxBytes: nu
   if (head.checkpoint?.memory === true) {
     const misfit = memoryMisfit(head.machine, machine);
     if (misfit !== undefined)
-      throw new DriverError('unsupported', `Its memory cannot go on on this machine: ${misfit}.`);
+      throw new DriverError('unsupported', `Its memory cannot resume on this machine: ${misfit}.`);
     await requireRestorable(host, tiers, recordOf(head, 0));
   }
   if (head.kind !== 'base') await host.space.require(head.sizeBytes);
@@ -138,7 +138,7 @@ const KEEP: Record<
       await unpackInto(join(host.paths.store, draft), (command) => keeper.enter(command));
       for (const part of ['img', 'sv/u'])
         if (!isDirectory(host.store.view(`${draft}/${part}`)))
-          throw new DriverError('invalid_archive', 'The copy of a stored object lacks a part.');
+          throw new DriverError('invalid_archive', 'A part of the copy of a stored object is missing.');
       const sizeBytes = await measureDraft(host, {
         images: host.store.view(`${draft}/img`),
         inMemory: false,

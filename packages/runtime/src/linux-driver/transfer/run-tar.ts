@@ -53,7 +53,7 @@ export async function runUnpacking(command: readonly string[], tar: Readable): P
   const code = await closed;
   const detail = stderr();
   if (saysDiskFull(detail)) throw storeIsFull({ detail });
-  // A program that ends early tells more than the pipe that it broke.
+  // A program that ends early explains more than the pipe that it broke.
   const { code: broken } = (failure ?? {}) as NodeJS.ErrnoException;
   if (failure !== undefined && broken !== 'EPIPE' && broken !== 'ERR_STREAM_PREMATURE_CLOSE') throw failure;
   if (code !== 0)

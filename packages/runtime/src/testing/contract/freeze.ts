@@ -7,7 +7,7 @@ const FROZEN_MS = 400;
 
 export function freezeContract(bench: Workbench): void {
   describe('freeze and thaw', () => {
-    it('stop every program where it stands and let it go on', async () => {
+    it('stop every program where it is and resume it', async () => {
       const { instance, client } = await bench.create();
       await startTicking(client);
       await instance.freeze();

@@ -33,7 +33,7 @@ export function layerContract(bench: Workbench): void {
       expect(await two.client.output(`cat ${place()}greeting.txt`)).toBe('hello');
     });
 
-    it('are made of a running instance, deletions included, while it goes on', async () => {
+    it('are made of a running instance, deletions included, while it continues', async () => {
       const base = await importFiles({ 'old.txt': 'old', 'kept.txt': 'kept' });
       const { instance, client } = await bench.create({ layers: [base.id] });
       const at = place();

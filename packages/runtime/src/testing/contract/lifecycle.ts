@@ -40,7 +40,7 @@ export function lifecycleContract(bench: Workbench): void {
       expect((await instance.stats()).memoryBytes).toBeGreaterThan(0);
     });
 
-    it('tells what it uses', async () => {
+    it('reports its use', async () => {
       const { instance, client } = await bench.create();
       const before = await instance.stats();
       await client.output(
@@ -65,7 +65,7 @@ export function lifecycleContract(bench: Workbench): void {
       expect(await bench.driver.adopt(instance.id)).toBeUndefined();
     });
 
-    it('refuses to be dialled, frozen or measured once it is gone', async () => {
+    it('refuses to be dialled, frozen or measured once it was destroyed', async () => {
       const { instance } = await bench.create();
       await instance.destroy();
       const calls: (() => Promise<unknown>)[] = [
@@ -88,7 +88,7 @@ export function lifecycleContract(bench: Workbench): void {
       expect((await second.client.run('cat note')).exitCode).not.toBe(0);
     });
 
-    it('tells when its daemon ended by itself', async () => {
+    it('reports when its daemon ended by itself', async () => {
       const { instance, client } = await bench.create();
       // The call fails with the daemon that carries it.
       client.run('kill -TERM $PPID', 'root').catch(() => undefined);

@@ -8,7 +8,7 @@ export function memoryContract(bench: Workbench): void {
   describe('checkpoints of memory', () => {
     beforeEach((context) => requireCapability(context, bench, 'memorySnapshot'));
 
-    it('go on where the source was, in two copies on their own, while the source continues', async () => {
+    it('continue where the source was, in two copies on their own, while the source continues', async () => {
       const { instance, client } = await bench.create();
       await startCounting(client);
       const before = await readCount(client);
@@ -26,7 +26,7 @@ export function memoryContract(bench: Workbench): void {
       await countReaches(client, (await readCount(client)) + 5);
     });
 
-    it('are restored after the source is gone and the driver was closed', async () => {
+    it('are restored after the source was destroyed and the driver was closed', async () => {
       const { instance, client } = await bench.create();
       await startCounting(client);
       const before = await readCount(client);

@@ -12,7 +12,7 @@ export function transferContract(bench: Workbench): void {
       if (bench.driver.transfers === undefined) context.skip('what the driver stores cannot leave it');
     });
 
-    it('go on with their memory where they come to, also when they were made for copies at once', async () => {
+    it('continue with their memory at the destination, also when they were made for copies at once', async () => {
       const transfers = bench.driver.transfers!;
       const { instance, client } = await bench.create();
       await startCounting(client);

@@ -8,7 +8,7 @@ import { type Outside, SECRET } from './outside.js';
 const python = (program: string) => `python3 - <<'PROGRAM'\n${program}\nPROGRAM`;
 
 /**
- * Gives its root, its /proc, a file and an open socket to whoever connects to a socket in the volume. The directories let
+ * Gives its root, its /proc, a file and an open socket to every client of a socket in the volume. The directories let
  * the other side walk a tree that it has no mount of.
  */
 const GIVER = `

@@ -106,7 +106,7 @@ const call = (method: string, message: object): Asked => ({
 });
 
 /**
- * Races between a program inside and whatever walks the same paths: the daemon's file routes, the unpacking of COPY,
+ * Races between a program inside and everything that walks the same paths: the daemon's file routes, the unpacking of COPY,
  * layers and checkpoints. Nothing of the host may be read, changed or deleted in any of thousands of tries.
  */
 export function raceEscapes(bench: Workbench, outside: Outside): void {

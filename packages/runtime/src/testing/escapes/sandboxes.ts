@@ -54,7 +54,7 @@ export function sandboxEscapes(bench: Workbench, outside: Outside): void {
       const id = await importLayer([{ ...shell, name: 'rootsh', mode: 0o6755, uid: 0 }]);
       const { client } = await bench.create({ layers: [id], mounts: [{ source, target: '/data' }] });
       await client.run('cp /rootsh /data/rootsh; chown 0:0 /data/rootsh; chmod 6755 /data/rootsh', 'root');
-      // In the image it may make root of the sandbox, who is nobody elsewhere; a volume is seen by others too.
+      // In the image it may make root of the sandbox, who is nobody outside; a volume is seen by others too.
       expect((await client.run(`/data/rootsh -p -c 'id -u'`)).stdout.trim()).toBe('1000');
       expect(await client.output('grep " /data " /proc/self/mountinfo')).toMatch(/nosuid,nodev/);
       expect((await client.run('mknod /data/disk b 254 0', 'root')).exitCode).not.toBe(0);

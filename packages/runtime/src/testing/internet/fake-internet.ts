@@ -152,7 +152,7 @@ export async function startFakeInternet(): Promise<FakeInternet> {
   }
 }
 
-/** Lines that the world appends: whoever had an answer finds them, which no pipe promises. */
+/** Lines that the world appends: they are there before the answer, which no pipe guarantees. */
 class SeenFile {
   readonly #path: string;
   #forgotten = 0;
