@@ -20,7 +20,7 @@ const root = process.cwd();
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const { bundle: bundled = [], apart } = manifest.svcBuild ?? {};
 
-/** What a conditional target means under the given conditions, as Node resolves it; undefined when nothing matches. */
+/** Returns the target that a conditional one means under the given conditions, as Node resolves it; undefined when nothing matches. */
 function resolveTarget(target, conditions) {
   if (typeof target === 'string') return target;
   for (const [condition, inner] of Object.entries(target ?? {})) {

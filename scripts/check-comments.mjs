@@ -5,16 +5,13 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { repository } from './generate/run.mjs';
 
-const FIRST_WORD = /^ *(?:\/\*\*|\*|\/\/) *(What|Whether|How|Who|Whoever)\b/;
-/** Packages that are still to be read. */
-const UNREAD = /^packages\/(?:envd|runtime|server)\//;
-
-const sources = execFileSync('git', ['ls-files', '-z', '*.ts', '*.tsx', '*.mts', '*.mjs'], {
+const FIRST_WORD = /^\s*(?:\/\*\*|\*|\/\/) *(What|Whether|How|Who|Whoever)\b/;
+const sources = execFileSync('git', ['ls-files', '-z', '*.ts', '*.tsx', '*.mts', '*.mjs', '*.go'], {
   cwd: repository,
   encoding: 'utf8',
 })
   .split('\0')
-  .filter((file) => /^(?:packages|examples)\//.test(file) && !/\/gen\//.test(file) && !UNREAD.test(file));
+  .filter((file) => /^(?:packages|examples|scripts)\//.test(file) && !/\/gen\//.test(file));
 const problems = sources.flatMap((file) =>
   readFileSync(join(repository, file), 'utf8')
     .split('\n')

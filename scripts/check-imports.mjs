@@ -10,7 +10,7 @@ import { join, sep } from 'node:path';
 import { repository } from './generate/run.mjs';
 import { circlesOf, ownImports, readSources, toMermaid } from './import-graph.mjs';
 
-/** What a package may import of ours. A subpath allows that entry alone. */
+/** The packages of ours that a package may import. A subpath allows that entry alone. */
 const arrows = {
   support: [],
   platform: [],

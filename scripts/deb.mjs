@@ -80,7 +80,7 @@ try {
   rmSync(work, { recursive: true, force: true });
 }
 
-/** What npm makes of the release's tarballs. */
+/** Returns the directory that npm installs of the release's tarballs. */
 function installed() {
   const project = join(work, 'project');
   mkdirSync(project);

@@ -11,7 +11,7 @@ import { bundleDocument, documents, sourceOf } from './generate/documents.mjs';
 import { operationsPage } from './generate/operations-page.mjs';
 import { repository } from './generate/run.mjs';
 
-/** What programs import, by package. The other packages' types are generated: their documents are the reference. */
+/** The entries that programs import, by package. The other packages' types are generated: their documents are the reference. */
 const PACKAGES = {
   sdk: ['index.ts', 'opentelemetry.ts'],
   sync: ['index.ts'],

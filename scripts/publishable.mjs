@@ -23,7 +23,7 @@ export function publishablePackages() {
 }
 
 /**
- * What a published package's manifest and folder lack.
+ * Returns the problems of a published package's manifest and folder.
  * @param files paths in the tarball
  */
 export function problemsOfManifest(name, files) {

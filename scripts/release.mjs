@@ -57,7 +57,7 @@ if (readdirSync(directory).length > 0) {
 const names = publishablePackages();
 if (!values['no-build'])
   runTool('turbo', ['run', 'build', ...names.map((name) => `--filter=@svc/${name}`), '--concurrency=2']);
-// What npm's `prepack` does at `npm publish`: the daemon for every platform.
+// The same as npm's `prepack` at `npm publish`: the daemon for every platform.
 execFileSync(process.execPath, [join(repository, 'packages/envd/build.mjs'), '--all'], { stdio: 'inherit' });
 
 const problems = [];
@@ -85,7 +85,7 @@ const sums = readdirSync(directory)
   );
 writeFileSync(join(directory, 'SHA256SUMS'), sums.join(''));
 
-/** What the published packages bring: their dependencies in the locked versions, and the packages that are built into them. */
+/** Returns the bill of the published packages: their dependencies in the locked versions, and the packages that are built into them. */
 function billOfMaterials() {
   const lock = JSON.parse(readFileSync(join(repository, 'package-lock.json'), 'utf8'));
   const bill = JSON.parse(inStrippedCopy(['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']));

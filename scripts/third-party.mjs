@@ -1,4 +1,4 @@
-// What a bundle took from other people's packages: the text that goes beside it with their names and licenses.
+// Lists the parts of a bundle that are other people's: the text that goes beside it with their names and licenses.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 

@@ -1,6 +1,6 @@
 /**
  * A page as its readers see it: without comments, and without what a fence of code says to the tests of pages behind the language.
- * What stands inside code stays as it is.
+ * Code stays as it is.
  */
 export function asRead(markdown) {
   const kept = [];

@@ -1,4 +1,4 @@
-// What is wrong with a built site: links and anchors that lead nowhere, pages without a title, what a screen reader would stumble
+// Finds what is wrong with a built site: links and anchors that lead nowhere, pages without a title, what a screen reader would stumble
 // over, and anything that another host would have to send.
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';

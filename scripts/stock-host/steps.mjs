@@ -1,4 +1,4 @@
-/** What a user does first, on a stock host: each step says how it ended, and the last line how many did so well. */
+/** Does what a user does first, on a stock host: each step says how it ended, and the last line how many did so well. */
 import { spawnSync } from 'node:child_process';
 import { startServer } from '@svc/server';
 

@@ -1,4 +1,4 @@
-// What src/langchain and src/deepagents use of LangChain, which is not installed with the workspace. The tests of the adapters check it
+// The parts that src/langchain and src/deepagents use of LangChain, which is not installed with the workspace. The tests of the adapters check it
 // against LangChain's own types.
 declare module '@langchain/core/tools' {
   export interface DynamicStructuredTool {

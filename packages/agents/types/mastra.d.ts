@@ -1,4 +1,4 @@
-// What src/mastra uses of Mastra, which is not installed with the workspace. The tests of the adapter check it against Mastra's own types.
+// The parts that src/mastra uses of Mastra, which is not installed with the workspace. The tests of the adapter check it against Mastra's own types.
 declare module '@mastra/core/tools' {
   // biome-ignore lint/suspicious/noExplicitAny: as there
   export interface Tool<Input = any, Output = any> {

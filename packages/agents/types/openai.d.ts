@@ -1,4 +1,4 @@
-// What src/openai uses of the OpenAI Agents SDK, which is not installed with the workspace. The tests of the adapter check it against the
+// The parts that src/openai uses of the OpenAI Agents SDK, which is not installed with the workspace. The tests of the adapter check it against the
 // SDK's own types.
 declare module '@openai/agents' {
   export interface FunctionTool<Context, Parameters, Result> {

@@ -34,7 +34,7 @@ async function runGoTests(): Promise<Map<string, Map<string, GoTest>>> {
     if (!line.startsWith('{')) continue;
     const event = JSON.parse(line) as TestEvent;
     const name = (event.Package ?? event.ImportPath ?? '').replace(/ .*/, '');
-    // What belongs to no test is told of the package as a whole.
+    // Output of no test is that of the package as a whole.
     const test = event.Test ?? 'the package';
     const key = `${name} ${test}`;
     if (event.Output !== undefined) outputs.set(key, (outputs.get(key) ?? '') + event.Output);

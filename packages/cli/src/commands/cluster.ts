@@ -29,7 +29,9 @@ function addDown(cluster: Command): void {
           explained(() => stopTrialCluster({ directory })),
         );
         cli.out.result({ stopped }, () =>
-          stopped ? 'The cluster is deleted, and everything that was in it.\n' : 'There is no cluster here.\n',
+          stopped
+            ? 'The cluster is deleted, and everything that was in it.\n'
+            : 'There is no cluster here.\n',
         );
       }),
     );

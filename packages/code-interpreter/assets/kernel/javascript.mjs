@@ -199,7 +199,7 @@ function takeCells() {
   }
 }
 
-/** How a value of the inspector is handed to a function. */
+/** Returns a value of the inspector as an argument of a function. */
 function argument({ objectId, unserializableValue, value } = {}) {
   if (objectId !== undefined) return { objectId };
   return unserializableValue === undefined ? { value } : { unserializableValue };

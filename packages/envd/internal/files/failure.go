@@ -36,7 +36,7 @@ var statuses = map[syscall.Errno]int{
 	syscall.EINVAL:       http.StatusBadRequest,
 	// A fifo without a reader, a device without a driver.
 	syscall.ENXIO: http.StatusBadRequest,
-	// What the user may not touch. 403 is the gateway's word for who may wake a sandbox.
+	// The user may not touch the entry. 403 is the gateway's word for who may wake a sandbox.
 	syscall.EACCES: http.StatusBadRequest,
 	syscall.EPERM:  http.StatusBadRequest,
 	syscall.EROFS:  http.StatusBadRequest,

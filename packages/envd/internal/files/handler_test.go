@@ -279,7 +279,7 @@ func FuzzQuery(f *testing.F) {
 			if len(name)+len(value) > len(text) {
 				t.Errorf("%q: %q=%q", text, name, value)
 			}
-			// What a client escapes comes as it was.
+			// A character that a client escapes comes as it was.
 			again := parseQuery(url.QueryEscape(name) + "=" + url.QueryEscape(value))
 			if again[name] != value {
 				t.Errorf("%q=%q comes as %q", name, value, again)

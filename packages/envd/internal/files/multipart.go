@@ -22,7 +22,7 @@ type formPart struct {
 // readParts calls with each part of a body. A body that is not multipart, or ends early, is a failure with status 400.
 func readParts(body io.Reader, boundary string, each func(formPart) error) error {
 	form := newMultipart(body, boundary)
-	// What is in front of the first part means nothing.
+	// Bytes in front of the first part mean nothing.
 	if err := form.skipContent(); err != nil {
 		return err
 	}

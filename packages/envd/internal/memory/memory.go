@@ -52,7 +52,7 @@ func giveBack(waiting *atomic.Bool) {
 	var stats runtime.MemStats
 	runtime.ReadMemStats(&stats)
 	if stats.HeapSys-stats.HeapReleased-stats.HeapAlloc > worthwhile || stats.HeapAlloc > 2*worthwhile {
-		// What the first collection frees of pools and finalizers goes with the second.
+		// Objects in pools survive the first collection and go with the second.
 		runtime.GC()
 		debug.FreeOSMemory()
 	}

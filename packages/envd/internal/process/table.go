@@ -56,7 +56,7 @@ func (s *Service) forgetEnded() {
 		t.forget(t.ended[0])
 	}
 	t.forgets = nil
-	// What they kept would stay with this process until the next collection, which may be long in coming. Buffers that
+	// Their output would stay with this process until the next collection, which may be long in coming. Buffers that
 	// wait for their next use outlive one collection.
 	go func() {
 		runtime.GC()

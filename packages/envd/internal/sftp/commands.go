@@ -17,7 +17,7 @@ func (s *session) Filecmd(request *sftp.Request) error {
 		case "Setstat":
 			return setAttributes(path, request)
 		case "Rename":
-			// What is at the destination is not replaced.
+			// An entry at the destination is not replaced.
 			if _, err := os.Lstat(request.Target); err == nil {
 				return errors.New("the destination exists")
 			}

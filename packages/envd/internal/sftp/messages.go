@@ -98,7 +98,7 @@ func (m *messages) next() error {
 		return err
 	}
 	m.pending, m.left = head, 4+length-int64(len(head))
-	// What is too short to have a number is for the library to refuse.
+	// The library refuses a message that is too short to have a number.
 	if len(head) < headBytes {
 		return nil
 	}

@@ -27,14 +27,14 @@ type tree struct {
 	quit    chan struct{}
 	once    sync.Once
 
-	// What follows belongs to the lock of the hub.
+	// The lock of the hub guards the fields that follow.
 	closed  bool
 	lost    bool
 	reports []report
 	count   uint64
 	watched map[*directory]bool
 
-	// What follows belongs to Start, then to the goroutine of run.
+	// The fields that follow belong to Start, then to the goroutine of run.
 	started bool
 	// directories are by their path below the root, which is "".
 	directories map[string]*directory

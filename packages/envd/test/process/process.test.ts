@@ -55,7 +55,7 @@ const FLAT_BYTES = 6 * 1024 * 1024;
 const GROWTH_ROUNDS = 3;
 
 /**
- * What doing it again adds to the daemon's memory, bytes: the least of some rounds, for a leak adds in each of them. The
+ * Returns the bytes that doing it again adds to the daemon's memory: the least of some rounds, for a leak adds in each of them. The
  * first time brings the heap to the size that the work needs.
  */
 async function growth(work: () => Promise<void>): Promise<number> {
@@ -212,7 +212,7 @@ describe('Start', () => {
     const size = 40_000_000;
     const grown = await growth(async () => {
       const { pid, stream } = await begin(shell(`exec head -c ${size} /dev/zero`));
-      // What is neither read nor refused has to be held by somebody: the daemon, or the two ends of the connection.
+      // Input that is neither read nor refused has to be kept somewhere: the daemon, or the two ends of the connection.
       let written: number | undefined = 0;
       let same = 0;
       await eventually('the program to stop or to end', () => {

@@ -54,9 +54,7 @@ export function addPause(sandbox: Command): void {
         const options = { signal: cli.signal, ...(flags.memory ? {} : { memory: false }) };
         const paused = await withProgress(cli.out, 'Pausing', () => client.sandboxes.pause(id, options));
         cli.out.result({ sandboxId: id, paused }, () =>
-          paused
-            ? `Paused ${id}. Resume it with: svc sandbox resume ${id}\n`
-            : `${id} was paused already.\n`,
+          paused ? `Paused ${id}. Resume it with: svc sandbox resume ${id}\n` : `${id} was paused already.\n`,
         );
       }),
     );

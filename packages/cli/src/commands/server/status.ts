@@ -90,11 +90,7 @@ export interface ProgramVersion {
 }
 
 export function addVersion(server: Command): void {
-  leaf(
-    server,
-    'version',
-    'show the version of this program, and the schema that it knows',
-  ).action(
+  leaf(server, 'version', 'show the version of this program, and the schema that it knows').action(
     act(async (cli) => {
       const { schemaSteps } = await import('@svc/server');
       const found: ProgramVersion = { version: cliVersion, schema: schemaSteps };
