@@ -38,7 +38,7 @@ type handler struct {
 	upgrades   *tunnel.Upgrades
 }
 
-// NewHandler returns the handler of all requests.
+// NewHandler returns the handler of all requests. It stays up when one of them fails.
 func NewHandler(parts Parts) http.Handler {
 	h := &handler{Parts: parts, procedures: map[string]procedure{}}
 	for prefix, service := range parts.Services {
@@ -59,7 +59,7 @@ func NewHandler(parts Parts) http.Handler {
 		"/metrics": {http.MethodGet: noStore(h.metrics)},
 		"/logs":    {http.MethodGet: noStore(h.logs)},
 	}
-	return h
+	return answersFailures(h)
 }
 
 // exempt are requests that check for themselves: /files by header or signature, /init by its own rule.

@@ -251,15 +251,18 @@ describe.skipIf(process.getuid?.() !== 0)('ownership (root only)', () => {
     await mkdir(closed, { mode: 0o700 });
     await writeFile(join(closed, 'file'), '');
     const headers = as('nobody');
+    const { client } = real;
+    const file = join(closed, 'file');
     const refused = [
-      real.client.stat({ path: join(closed, 'file') }, { headers }),
-      real.client.makeDir({ path: join(closed, 'dir') }, { headers }),
-      real.client.move({ source: join(closed, 'file'), destination: join(real.home, 'taken') }, { headers }),
-      real.client.listDir({ path: closed }, { headers }),
-      real.client.remove({ path: closed }, { headers }),
-      real.client.createWatcher({ path: closed }, { headers }),
+      () => client.stat({ path: file }, { headers }),
+      () => client.makeDir({ path: join(closed, 'dir') }, { headers }),
+      () => client.move({ source: file, destination: join(real.home, 'taken') }, { headers }),
+      () => client.listDir({ path: closed }, { headers }),
+      () => client.remove({ path: closed }, { headers }),
+      () => client.createWatcher({ path: closed }, { headers }),
     ];
-    for (const call of refused) expect(await expectCode(call, Code.Internal)).toContain('permission denied');
+    for (const call of refused)
+      expect(await expectCode(call(), Code.Internal)).toContain('permission denied');
     expect((await real.client.listDir({ path: closed }, { headers: as('root') })).entries).toHaveLength(1);
   });
 });
