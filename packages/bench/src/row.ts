@@ -18,7 +18,7 @@ export interface BenchContext {
   quick: boolean;
   /** Which driver the server rows use. */
   driver: 'linux' | 'process';
-  /** Says what is going on, to stderr. */
+  /** Prints progress to stderr. */
   progress(text: string): void;
 }
 

@@ -1,14 +1,14 @@
 import type { Capability } from './capability.js';
 import type { Target } from './targets/target.js';
 
-/** One thing that the service must do, whatever it runs on. */
+/** One thing that the service must do, on any driver. */
 export interface Case {
   /** Unique; starts with the area. */
   id: string;
   area: string;
   /** `operationId`, RPC as `process.Process/Start`, or `gateway`. */
   operation: string;
-  /** `success`, an HTTP status with what tells it apart, or a Connect code. */
+  /** `success`, an HTTP status with what distinguishes it, or a Connect code. */
   expects: string;
   needs?: readonly Capability[];
   /** Runs while nothing else does. */

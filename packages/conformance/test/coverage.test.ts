@@ -45,7 +45,7 @@ describe('outcomes of RPCs and of the gateway', () => {
     expect(differences(run('pass', '204'), run('pass', '403'))).toEqual({ missing: [], unlisted: [] });
   });
 
-  it('may not lack one that is listed, nor have one that is not', () => {
+  it('may not miss one that is listed, nor have one that is not', () => {
     expect(differences(run('pass', '204', '502'))).toEqual({
       missing: ['gateway 403'],
       unlisted: ['gateway 502'],
@@ -66,7 +66,7 @@ it('names each answer of a document that has neither a passing case nor a reason
   expect(renderCoverage([], []).open).toContain('platform getTeam 200');
 });
 
-it('tells what passed on gVisor, by area, and what cannot, with the reason', () => {
+it('lists what passed on gVisor, by area, and what cannot, with the reason', () => {
   const one = (area: string, result: CaseResult['result'], reason?: string): CaseResult => ({
     ...{ id: `${area}: a case`, area, operation: 'getHealth', expects: 'success', result, observations: [] },
     ...(reason === undefined ? {} : { reason }),

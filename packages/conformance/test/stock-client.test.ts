@@ -163,7 +163,7 @@ describe.each([
       expect(await sandbox.pty.kill(terminal.pid)).toBe(true);
     });
 
-    it('finds it in lists, pauses it, and goes on by connecting', async () => {
+    it('finds it in lists, pauses it, and continues by connecting', async () => {
       const list = (state: 'running' | 'paused') =>
         Sandbox.list({ ...connection, query: { metadata: { purpose: 'stock & client' }, state: [state] } });
       expect((await list('running').nextItems()).map((item) => item.sandboxId)).toEqual([sandbox.sandboxId]);
@@ -179,7 +179,7 @@ describe.each([
       await connected.commands.kill(sleeper.pid);
     });
 
-    it('gets its own errors for a wrong key and a sandbox that is gone', async () => {
+    it('gets its own errors for a wrong key and a sandbox that is deleted', async () => {
       const wrong = { ...connection, apiKey: `e2b_${'0'.repeat(40)}` };
       await expect(Sandbox.create(wrong)).rejects.toBeInstanceOf(AuthenticationError);
       const other = await Sandbox.create({ ...connection, timeoutMs: 60_000 });

@@ -13,7 +13,7 @@ export function App() {
     whenSessionEnds(() =>
       setState((before) => ({
         at: 'out',
-        why: before.at === 'in' ? 'You are signed out. Sign in again to go on.' : undefined,
+        why: before.at === 'in' ? 'You are signed out. Sign in again to continue.' : undefined,
       })),
     );
     const begin = async () => {

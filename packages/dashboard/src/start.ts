@@ -1,4 +1,4 @@
-/** Name of the count of attempts, which a page that was loaded again goes on with. */
+/** Name of the count of attempts, which a page that was loaded again continues. */
 const TRIES = 'svc-dashboard-tries';
 /** Attempts before the reader is asked. */
 const MOST_TRIES = 4;

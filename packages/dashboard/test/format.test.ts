@@ -106,7 +106,7 @@ describe('plots', () => {
   });
 });
 
-describe('what servers and sandboxes tell', () => {
+describe('texts of servers and sandboxes', () => {
   it('reads metrics, quoted labels and unreadable lines among them', () => {
     const samples = parseMetrics(
       '# HELP a A.\na{x="1",y="say \\"hi\\"\\n{}, "} 2\na{x="2"} 3.5\nb 1e3\nnonsense\n\nc{} NaN\n',
@@ -129,7 +129,7 @@ describe('what servers and sandboxes tell', () => {
     expect(parseMetadata(' a=b  c=d=e  word =x ')).toEqual({ a: 'b', c: 'd=e' });
   });
 
-  it('takes paths apart', () => {
+  it('splits paths', () => {
     expect([joinPath('/', 'a'), joinPath('/a', 'b')]).toEqual(['/a', '/a/b']);
     expect(['/a/b', '/a', '/'].map(parentOf)).toEqual(['/a', '/', '/']);
     expect(['', ' /a//b/../c/. ', '../..'].map(cleanPath)).toEqual(['/', '/a/c', '/']);

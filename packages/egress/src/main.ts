@@ -2,7 +2,7 @@ import { readOptions } from './start/read-options.js';
 import { startEgress } from './start/start-egress.js';
 
 // Everything that faces sandboxes handles its own errors. What comes here is a defect: end, so that nothing passes until
-// whoever started this starts it anew.
+// its parent starts it anew.
 process.on('uncaughtException', (error) => {
   process.stderr.write(`${JSON.stringify({ level: 'error', message: 'defect', stack: error.stack })}\n`);
   process.exit(70);

@@ -17,7 +17,7 @@ const report = (sandboxId: string, index: number): EgressReport => ({
   at: new Date(0),
 });
 
-it('tells much in several messages, each sandbox in one of them, and loses nothing', () => {
+it('reports much in several messages, each sandbox in one of them, and loses nothing', () => {
   const all = Array.from({ length: 3_000 }, (_, index) => report(`sandbox${index % 7}`, index));
   const batches = reportBatches(all);
   expect(batches.length).toBeGreaterThan(3);

@@ -95,7 +95,7 @@ describe('the DNS forwarder', () => {
     expect(codeOf(await egress.overUdp(addressQuery(7, 'a.example')))).toBe(2);
   });
 
-  it('says nothing to strangers and to garbage, and goes on', async () => {
+  it('says nothing to strangers and to garbage, and continues', async () => {
     const egress = await startWithDns();
     await expect(egress.overUdp(addressQuery(1, 'a.example'), 200)).rejects.toThrow();
     await egress.setPolicy();
@@ -107,7 +107,7 @@ describe('the DNS forwarder', () => {
 });
 
 describe('a DNS message', () => {
-  it('never breaks its reader, whatever is cut or changed', () => {
+  it('never breaks its reader, with any byte cut or changed', () => {
     const reply = addressesReply(addressQuery(1, 'a.b.example'), ['1.2.3.4']);
     for (let end = 0; end < reply.length; end++) {
       parseQuery(reply.subarray(0, end));

@@ -94,7 +94,7 @@ describe('the egress process', () => {
       );
     };
     expect(await get('a.example')).toBe(200);
-    // Names may lead elsewhere the next time, and are looked up anew.
+    // Names may lead to another address the next time, and are looked up anew.
     expect(await get('a.example')).toBe(200);
     expect(egress.asked).toEqual(['a.example', 'a.example']);
     egress.control.close();
@@ -117,7 +117,7 @@ describe('the egress process', () => {
     expect((await readAll(egress.connect({ port }))).end).toBe('reset');
   });
 
-  it('tells only one reader what happens: the last', async () => {
+  it('reports to only one reader: the last', async () => {
     const egress = await startTestEgress();
     const second = await egress.reconnect();
     await egress.control.closed;

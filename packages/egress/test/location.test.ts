@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { runTestCode } from '@svc/support/testing/child-program';
 import { expect, it } from 'vitest';
 
-it('tells where the program is to code on the command line too', () => {
+it('says where the program is to code on the command line too', () => {
   const code = "import('@svc/egress').then(({ egressProgram }) => console.log(egressProgram.entry))";
   const printed = execFileSync(process.execPath, [...runTestCode, '-e', code], {
     cwd: import.meta.dirname,

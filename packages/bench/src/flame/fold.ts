@@ -12,7 +12,7 @@ export interface CpuProfile {
   timeDeltas: readonly number[];
 }
 
-/** Time in a function and what it calls, callers above it kept apart. */
+/** Time in a function and what it calls, callers above it kept separate. */
 export interface Frame {
   name: string;
   /** µs, with the callees. */
@@ -20,7 +20,7 @@ export interface Frame {
   callees: Map<string, Frame>;
 }
 
-// Waiting is no work; the loop that calls everything tells nothing.
+// Waiting is no work; the loop that calls everything says nothing.
 const LEFT_OUT = new Set(['(idle)', '(program)', '(root)']);
 
 /** One tree of frames of the samples between two moments of the monotonic clock, µs. Pure. */

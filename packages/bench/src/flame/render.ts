@@ -8,7 +8,7 @@ const SMALLEST = 0.006;
 const DEEPEST = 28;
 const LETTER = 6.2;
 
-/** An SVG of the tree: callers above, width is busy time, told per round. Pure. */
+/** An SVG of the tree: callers above, width is busy time, given per round. Pure. */
 export function renderFlame(root: Frame, { title, per }: { title: string; per: number }): string {
   const parts: string[] = [];
   let rows = 0;

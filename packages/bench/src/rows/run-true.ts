@@ -49,7 +49,7 @@ function rawStart(target: Target, cmd: string, args: string[]) {
   return () => raw(target, '/process.Process/Start', { method: 'POST', headers }, body);
 }
 
-/** The login shell as a child of this process: no sandbox, nothing to read, nobody to tell. */
+/** The login shell as a child of this process: no sandbox, nothing to read, nobody to notify. */
 async function spawnShell(): Promise<number> {
   const { ms } = await timed(
     () =>

@@ -23,7 +23,7 @@ const onBoth = async <T>(make: (tier: Tier) => Promise<T>): Promise<Record<Tier,
   gvisor: await make('gvisor'),
 });
 
-/** The same work on both tiers in turn, so that whatever else the machine does meets both alike. */
+/** The same work on both tiers in turn, so that other work of the machine meets both alike. */
 const inTurn = (count: number, work: (tier: Tier) => Promise<number>, warmUps = 1): Promise<Series> =>
   interleave(count, { container: () => work('container'), gvisor: () => work('gvisor') }, warmUps);
 

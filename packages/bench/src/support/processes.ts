@@ -12,7 +12,7 @@ export function proportionalMiB(pid: number): number {
   return match === null ? 0 : Number(match[1]) / 1024;
 }
 
-/** Processor time that a process has used so far, ms; threads that ended are not in it. 0 once it is gone. */
+/** Processor time that a process has used so far, ms; threads that ended are not in it. 0 once it has exited. */
 export function processorMs(pid: number): number {
   try {
     return readdirSync(`/proc/${pid}/task`).reduce((total, thread) => {

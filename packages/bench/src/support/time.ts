@@ -5,7 +5,7 @@ export async function timed<T>(work: () => Promise<T>): Promise<{ ms: number; va
   return { ms: performance.now() - start, value };
 }
 
-/** Repeats several kinds of work in turn, so that whatever else the machine does meets all of them alike. */
+/** Repeats several kinds of work in turn, so that other work of the machine meets all of them alike. */
 export async function interleave<Name extends string>(
   count: number,
   kinds: Record<Name, () => Promise<number>>,

@@ -348,7 +348,7 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
     await dialog.getByRole('alert').getByText('Storage: Write a number with its unit').waitFor();
     await dialog.getByLabel('Storage').fill('50 GiB');
     await dialog.getByLabel('Sandboxes at once').fill('1');
-    await dialog.getByText('what runs goes on, and nothing more starts').waitFor();
+    await dialog.getByText('running ones continue, and nothing more starts').waitFor();
     await dialog.getByLabel('Longest run').fill('12 h');
     await page.route('**/operator/teams/*', (route) => route.abort());
     await set.click();

@@ -238,7 +238,7 @@ describe('the journal', () => {
     const { journal: file } = upgradeDirectory(directory);
     await writeFile(file, JSON.stringify({ ...journal, format: 2 }));
     await expect(readJournal(directory)).rejects.toThrow(
-      'from old to new broke off, and this version cannot go on',
+      'from old to new broke off, and this version cannot continue',
     );
   });
 });

@@ -1,6 +1,6 @@
 import type { CaseResult } from '../wire/recorder.js';
 
-/** Which run a page tells of. */
+/** The run that a page is about. */
 export interface TiersRun {
   /** Day, `YYYY-MM-DD`. */
   day: string;

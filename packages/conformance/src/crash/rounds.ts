@@ -9,7 +9,7 @@ import { type ServerProcess, startServerProcess } from './server-process.js';
 interface Known {
   id: string;
   token: string;
-  /** Pid of a program that counts, and must go on counting. */
+  /** Pid of a program that counts, and must continue counting. */
   pid: number;
 }
 
@@ -21,7 +21,7 @@ export interface CrashReport {
 
 /**
  * Kills the server without warning while it creates, runs, pauses and resumes, starts it again, and looks whether what
- * ran still runs, what was half made is gone, and records and kernel agree.
+ * ran still runs, what was half made is deleted, and records and kernel agree.
  * @param seed decides when in each round the blow falls.
  */
 export async function crashRounds(
@@ -154,5 +154,5 @@ async function goesOn(server: ServerProcess, one: Known, what: string): Promise<
   const count = async () =>
     Number((await run(at(server, one), `kill -0 ${one.pid} && cat ~/count`)).stdout.trim());
   const before = await eventually(`${what} to answer`, async () => (await count()) || undefined);
-  await eventually(`${what} to go on`, async () => (await count()) > before);
+  await eventually(`${what} to continue`, async () => (await count()) > before);
 }

@@ -23,7 +23,7 @@ const REQUESTS = [
   '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03',
 ];
 
-/** Sends broken bytes, whole or drop by drop, and leaves. Whatever the server does, it must go on. */
+/** Sends broken bytes, whole or drop by drop, and leaves. The server may answer anything, and must continue. */
 export function fuzzRaw(url: string, routing: string, random: Random, report: FuzzReport): Promise<void> {
   const { hostname, port } = new URL(url);
   const text = pick(random, REQUESTS).replace('{}', routing);

@@ -1,7 +1,7 @@
 import type { Capability } from '../capability.js';
 import type { Case } from '../case.js';
 
-/** Capabilities that drivers have or lack. */
+/** Capabilities that drivers may have. */
 const OF_DRIVERS: ReadonlySet<Capability> = new Set([
   'memory',
   'isolation',
@@ -26,7 +26,7 @@ const AROUND = new Set(['create', 'lifecycle', 'lists', 'templates', 'volumes'])
 
 /** Returns true for cases in which the driver decides the answer, so that each driver has to be tried. */
 export function decidedByDriver({ area, expects, needs = [] }: Case): boolean {
-  // The servers that these cases start run the process driver, whatever the target.
+  // The servers that these cases start run the process driver, for any target.
   if (needs.includes('servers')) return false;
   if (needs.some((need) => OF_DRIVERS.has(need)) || INSIDE.has(area)) return true;
   return AROUND.has(area) && expects.startsWith('success');

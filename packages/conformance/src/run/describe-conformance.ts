@@ -73,7 +73,7 @@ export function describeConformance(
         const lacks = missing(one, target);
         const { result, error } = await runCase(one, target, gaps.get(one.id));
         results.push(result);
-        if (lacks !== undefined) context.skip(`${name} lacks ${lacks}`);
+        if (lacks !== undefined) context.skip(`${name} has no ${lacks}`);
         if (result.result === 'gap') context.skip(`known gap: ${result.reason}`);
         if (error !== undefined) throw error;
       });

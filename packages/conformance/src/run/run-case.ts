@@ -7,7 +7,7 @@ export function missing(one: Case, target: Target): string | undefined {
   return one.needs?.find((need) => !target.capabilities.has(need));
 }
 
-/** Runs a case and tells how it ended. Never rejects. */
+/** Runs a case and returns its outcome. Never rejects. */
 export async function runCase(
   one: Case,
   target: Target,
@@ -17,7 +17,9 @@ export async function runCase(
   const base = { id, area, operation, expects };
   const lacks = missing(one, target);
   if (lacks !== undefined)
-    return { result: { ...base, result: 'skip', reason: `${target.name} lacks ${lacks}`, observations: [] } };
+    return {
+      result: { ...base, result: 'skip', reason: `${target.name} has no ${lacks}`, observations: [] },
+    };
   const { observations, error } = await observing(() => one.run(target));
   if (gap !== undefined) {
     if (error !== undefined) return { result: { ...base, result: 'gap', reason: gap, observations } };

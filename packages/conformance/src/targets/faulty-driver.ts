@@ -7,7 +7,7 @@ import {
 } from '@svc/runtime';
 import type { Fault } from './target.js';
 
-/** A driver whose creates fail as told. Everything else is the driver's behind it, but that it may claim mounts. */
+/** A driver whose creates fail as asked. Everything else is the driver's behind it, but that it may claim mounts. */
 export function createFaultyDriver(
   behind: Driver,
   options: { mounts: boolean },

@@ -37,7 +37,7 @@ export class SandboxShelf {
     };
   }
 
-  /** Ends whatever still lives. */
+  /** Ends all that still live. */
   async clear(): Promise<void> {
     await Promise.all(
       this.#made.splice(0).map(({ id, apiKey }) =>

@@ -54,7 +54,7 @@ export type Fault =
   | 'busy'
   | 'hold';
 
-/** A server of the target's driver whose only internet is a played one, which tells what it saw. */
+/** A server of the target's driver whose only internet is a fake, which records what it saw. */
 export interface PlayedServer extends Api {
   sandboxUrl: string;
   internet: Pick<FakeInternet, 'ca' | 'seen'>;

@@ -55,7 +55,7 @@ export function startMessage({ cmd, args, envs, cwd, tag, stdin = false, pty }: 
   };
 }
 
-/** Starts a process, as user `user` unless told otherwise, and waits for its start event. */
+/** Starts a process, as user `user` by default, and waits for its start event. */
 export async function startProcess(
   daemon: Daemon,
   request: ProcessRequest,

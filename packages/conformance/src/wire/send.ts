@@ -42,7 +42,7 @@ export function closeConnections(): void {
   tls.destroy();
 }
 
-/** Sends one HTTP/1.1 request exactly as told: no redirects, no retries, no decoding, any header, any Host. */
+/** Sends one HTTP/1.1 request exactly as given: no redirects, no retries, no decoding, any header, any Host. */
 export function open(url: string, options: SendOptions = {}): Promise<OpenAnswer> {
   const { method = 'GET', headers = {}, body, timeoutMs = 120_000 } = options;
   const target = new URL(url);
@@ -104,7 +104,7 @@ export async function send(url: string, options: SendOptions = {}): Promise<Answ
   };
 }
 
-/** Node frames the body of some methods only when it is told the length. */
+/** Node frames the body of some methods only when it knows the length. */
 function lengthOf(body: SendOptions['body']): Record<string, string> {
   if (typeof body !== 'string' && !Buffer.isBuffer(body)) return {};
   return { 'content-length': String(Buffer.byteLength(body)) };

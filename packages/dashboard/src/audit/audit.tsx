@@ -179,7 +179,7 @@ function Filters(props: {
           <Moment label="Until" value={until} onChange={(time) => filter({ until: time })} />
         </>
       )}
-      <label class="check" title={opened ? 'It goes on once the entry is closed.' : undefined}>
+      <label class="check" title={opened ? 'It continues once the entry is closed.' : undefined}>
         <input
           type="checkbox"
           checked={following}

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 
-/** A look that takes long makes a pause that is this many times as long, ms: whoever is slow is asked less often. */
+/** A look that takes long makes a pause that is this many times as long, ms: a slow server is asked less often. */
 const PATIENCE = 5;
 const LONGEST_PAUSE_MS = 15_000;
 

@@ -4,7 +4,7 @@ export interface Fork {
   forkedFrom: string | undefined;
 }
 
-/** A sandbox and what was forked from it. `known` is undefined for one that is gone. */
+/** A sandbox and what was forked from it. `known` is undefined for one that is deleted. */
 export interface ForkTree<Known extends Fork> {
   sandboxId: string;
   known: Known | undefined;

@@ -17,7 +17,7 @@ export interface LimitField {
   setLabel?: string;
 }
 
-/** The limits of a team, those first of which it is told how much is used. */
+/** The limits of a team, those first whose use is known. */
 export const limitFields: readonly LimitField[] = [
   { name: 'maxConcurrentSandboxes', label: 'Sandboxes at once', kind: 'count', use: 'sandboxes' },
   { name: 'maxTotalMemoryMiB', label: 'Memory of all that run', kind: 'size', use: 'memoryMiB' },
@@ -62,7 +62,7 @@ const EXAMPLES: Readonly<Record<LimitKind, string>> = {
 /** The most that the service takes: of pieces, MiB, and seconds. */
 const MOST = 2 ** 31 - 1;
 
-/** A limit in the largest unit that tells it exactly; `parseLimit` reads it back. */
+/** A limit in the largest unit that shows it exactly; `parseLimit` reads it back. */
 export function formatLimit(kind: LimitKind, value: number): string {
   const [name, size] =
     UNITS[kind].find(([, each]) => value !== 0 && value % each === 0) ?? UNITS[kind].at(-1)!;
@@ -103,6 +103,6 @@ export function consequenceOf(
   if (use === 'egressMonthMiB')
     return 'That much was sent already: running sandboxes lose their way out within a minute, and none starts until the month ends.';
   return use === 'sandboxes' || use === 'memoryMiB'
-    ? 'That much is in use: what runs goes on, and nothing more starts.'
+    ? 'That much is in use: running ones continue, and nothing more starts.'
     : 'That much is in use: what is there stays, and nothing is added.';
 }

@@ -12,7 +12,7 @@ export interface PlotRange {
   most: number;
 }
 
-/** Samples further apart than this many times their usual distance are not joined: the sandbox was paused between them. */
+/** Samples at a larger distance than this many times their usual distance are not joined: the sandbox was paused between them. */
 const GAP = 5;
 
 /** The lines of a plot as the `d` of an SVG path, one for each run of samples without a gap. */

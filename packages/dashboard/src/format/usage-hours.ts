@@ -21,7 +21,7 @@ export function usageLines(hours: readonly TeamUsageHour[], fromMs: number, toMs
   const lines: UsageLines = { sandboxes: [], memory: [], egress: [], creates: [] };
   for (let at = Math.ceil(fromMs / HOUR_MS) * HOUR_MS; at < toMs; at += HOUR_MS) {
     const row = known.get(at);
-    // Less than a second of an hour tells nothing of the hour.
+    // Less than a second of an hour says nothing of the hour.
     const seconds = Math.max(1_000, Math.min(HOUR_MS, toMs - at)) / 1_000;
     lines.sandboxes.push({ at, value: (row?.sandboxSeconds ?? 0) / seconds });
     lines.memory.push({ at, value: ((row?.memoryGiBSeconds ?? 0) * 2 ** 30) / seconds });

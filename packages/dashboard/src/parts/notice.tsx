@@ -40,7 +40,7 @@ export function Loading() {
 
 /** Returns the meaning of a failure for a reader, and the remedy. */
 function explain(error: unknown): string {
-  if (SandboxGoneError.is(error)) return 'The sandbox is gone or paused.';
+  if (SandboxGoneError.is(error)) return 'The sandbox is deleted or paused.';
   if (ConnectionError.is(error) || error instanceof TypeError)
     return 'The server does not answer. What you see may be old; it is asked again by itself.';
   if (SvcError.is(error)) return error.message;

@@ -11,7 +11,7 @@ export interface Series {
   points: readonly Point[];
 }
 
-/** Lines over time. Whoever does not see them hears the last value and the largest. */
+/** Lines over time. A screen reader says the last value and the largest. */
 export function Plot(props: {
   title: string;
   series: readonly Series[];

@@ -17,7 +17,7 @@ export interface TableOptions<Row> {
   keyOf: (row: Row) => string;
   /** The content below a row; false: nothing. */
   below?: (row: Row) => ComponentChildren | false;
-  /** Where the rows are, for whoever must know which are seen. */
+  /** Where the rows are, for code that must know which are seen. */
   body?: RefObject<HTMLTableSectionElement>;
 }
 

@@ -1,7 +1,7 @@
 import { formatAgo, formatTime } from '../format/times.js';
 import { visibleText } from '../format/visible-text.js';
 
-/** Text of a stranger: apart from what stands around it, whatever direction it runs in. */
+/** Text of a stranger: isolated from the text around it, in any direction of writing. */
 export function Foreign({ text, longest }: { text: string; longest?: number | undefined }) {
   return (
     <bdi class="foreign" dir="ltr">

@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 /** Time for which typing rests before a request, ms. */
 const TYPING_MS = 300;
 
-/** A field that tells what was typed once the typing rests. */
+/** A field that reports its text once the typing rests. */
 export function Typed(props: {
   label: string;
   value: string;

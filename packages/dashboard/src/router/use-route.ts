@@ -12,7 +12,7 @@ export function useRoute(): Route {
   return route;
 }
 
-/** Goes elsewhere. `replace` leaves no step to go back to, for what is typed. */
+/** Goes to another view. `replace` leaves no step to go back to, for what is typed. */
 export function goTo(hash: string, replace = false): void {
   if (!replace) location.hash = hash;
   else {

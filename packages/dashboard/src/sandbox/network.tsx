@@ -154,7 +154,7 @@ const LOCAL_DOMAIN = 'svc.localhost';
 
 /**
  * The address of a public port of a sandbox.
- * @param sandboxUrl address of the gateway, as the server tells it
+ * @param sandboxUrl address of the gateway, as the server reports it
  * @param domain that of the sandbox, where it has one
  */
 function portUrl(

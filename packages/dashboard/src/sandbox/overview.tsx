@@ -42,7 +42,7 @@ export function Overview({ handle, detail }: TabProps) {
           {detail.cpuCount} CPU, {formatBytes(detail.memoryMiB * 2 ** 20)} memory,{' '}
           {formatBytes(detail.diskMiB * 2 ** 20)} disk
         </Fact>
-        <Fact name="Isolation">{detail.isolation ?? 'not told'}</Fact>
+        <Fact name="Isolation">{detail.isolation ?? 'unknown'}</Fact>
         <Fact name="Daemon">{detail.envdVersion}</Fact>
         <Fact name="Volumes">
           <Pairs pairs={detail.volumeMounts} longest={200} />

@@ -4,7 +4,7 @@ const base = `${location.origin}/dashboard`;
 
 let onEnd: () => void = () => {};
 
-/** Has somebody told when the session is over. */
+/** Calls back when the session is over. */
 export function whenSessionEnds(told: () => void): void {
   onEnd = told;
 }
@@ -35,7 +35,7 @@ export async function signOut(): Promise<void> {
   onEnd();
 }
 
-/** `fetch` as the session. Tells when there is none any more. */
+/** `fetch` as the session. Notifies when there is none any more. */
 export async function sessionFetch(request: Request, init?: RequestInit): Promise<Response> {
   request.headers.set('Svc-Dashboard', localStorage.getItem(PROOF) ?? '');
   const response = await fetch(request, { ...init, credentials: 'same-origin', redirect: 'error' });

@@ -10,7 +10,7 @@ export interface OpenTerminal {
   ended: Promise<string>;
   /** Ends the shell. */
   kill(): Promise<boolean>;
-  /** Leaves the page; the shell goes on and can be come back to. */
+  /** Leaves the page; the shell continues and can be opened again. */
   leave(): void;
 }
 

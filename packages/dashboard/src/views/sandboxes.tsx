@@ -35,7 +35,7 @@ export function Sandboxes({ team, query }: { team: string; query: Record<string,
   const filtered = state !== '' || template !== '' || metadata !== '';
   const sampleOf = (row: SandboxInfo) => {
     const sample = row.state === 'running' ? samples.get(row.sandboxId) : undefined;
-    // One from before a pause tells nothing of what runs now.
+    // One from before a pause says nothing of what runs now.
     return sample !== undefined && sample.timestamp >= row.startedAt ? sample : undefined;
   };
   const columns: Column<SandboxInfo>[] = [

@@ -44,7 +44,7 @@ export function useSamples(
 /**
  * Which rows of a table are on the screen, or almost.
  * @param keys keys of its rows, joined: other rows are looked for when they change
- * @param onCome told when rows come into sight
+ * @param onCome called when rows come into sight
  * @returns the keys of those that are now
  */
 function useSeenRows(

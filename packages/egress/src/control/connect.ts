@@ -14,7 +14,7 @@ const ALIVE = { pingIntervalMs: 5_000, pingTimeoutMs: 10_000 };
 
 /**
  * Rules an egress process over a connection to its control socket, and answers its questions. When the connection ends,
- * {@link EgressControl.closed} settles; connecting again, and telling everything again, is up to the caller.
+ * {@link EgressControl.closed} settles; connecting again, and sending everything again, is up to the caller.
  * @throws {Error} when nothing there speaks the protocol; the connection is closed then
  */
 export async function connectEgress(connection: Duplex, handlers: EgressHandlers): Promise<EgressControl> {
@@ -22,7 +22,7 @@ export async function connectEgress(connection: Duplex, handlers: EgressHandlers
   let used = false;
   const sessions = new Http2SessionManager(BASE_URL, ALIVE, {
     createConnection: () => {
-      // One control is one connection: what the process was told before belongs to it.
+      // One control is one connection: what the process received before belongs to it.
       if (used) throw new Error('The connection to the egress process is closed.');
       used = true;
       return connection;
@@ -82,7 +82,7 @@ async function follow(
       if (event.case === 'question') void reply(client, event.value, handlers, signal);
     }
   } catch {
-    // The connection broke: `closed` tells.
+    // The connection broke: `closed` reports it.
   }
 }
 

@@ -52,7 +52,7 @@ export class Questions {
     return answer.value;
   }
 
-  /** @throws {NoAnswerError} when one is unknown or revoked, and when nobody tells */
+  /** @throws {NoAnswerError} when one is unknown or revoked, and when nobody answers */
   async placeholders(
     sandbox: EgressSandbox,
     host: string,

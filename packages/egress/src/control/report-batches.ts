@@ -5,7 +5,7 @@ const FULL = 500;
 
 /**
  * Cuts what happened since the last time into messages, so that many sandboxes with many destinations stay far below what a
- * reader takes at once. All of one sandbox stand in one message: whoever reads it may tell the first and count the rest.
+ * reader takes at once. All of one sandbox stand in one message: its reader may show the first and count the rest.
  */
 export function reportBatches(reports: readonly EgressReport[]): EgressReport[][] {
   const bySandbox = new Map<string, EgressReport[]>();

@@ -3,9 +3,9 @@ import type { EgressPolicy, Placeholder } from '@svc/network-policy';
 /** The egress process's view of a sandbox. */
 export interface EgressSandbox {
   id: string;
-  /** Source address of its connections, as the driver tells it. */
+  /** Source address of its connections, as the driver reports it. */
   address: string;
-  /** Comes back with every question and report, so that whoever answers knows which execution is meant. */
+  /** Comes back with every question and report, so that the answering side knows which execution is meant. */
   execution?: string;
   /** Absent: the kernel forwards its connections, and only its names are resolved by the egress process. */
   policy?: EgressPolicy;
@@ -32,7 +32,7 @@ export interface EgressReport {
   outcome: 'allowed' | 'denied' | 'failed';
   /** The rule that decided, or why it failed. Never a secret. */
   rule: string;
-  /** Connections that began, or requests where each is decided. 0 when only bytes are told. */
+  /** Connections that began, or requests where each is decided. 0 when only bytes are reported. */
   attempts: number;
   bytesSent: number;
   bytesReceived: number;
@@ -77,7 +77,7 @@ export interface EgressControl {
    * @param extraRoots PEM; trusted upstream beside the well-known authorities
    */
   setAuthority(authority: EgressAuthority | undefined, extraRoots?: string): Promise<void>;
-  /** Settles when the connection is gone, whoever ended it. Never rejects. The process keeps what it was told until it ends. */
+  /** Settles when the connection has ended, by either side. Never rejects. The process keeps what it received until it ends. */
   readonly closed: Promise<void>;
   close(): void;
 }

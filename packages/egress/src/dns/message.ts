@@ -12,7 +12,7 @@ export interface DnsQuestion {
 
 export const A = 1;
 export const CNAME = 5;
-/** SVCB and HTTPS. They tell the keys by which names in TLS are hidden. */
+/** SVCB and HTTPS. They have the keys by which names in TLS are hidden. */
 export const SERVICE_BINDINGS = new Set([64, 65]);
 
 const OPT = 41;

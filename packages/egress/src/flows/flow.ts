@@ -92,7 +92,7 @@ export class Flow implements OpenFlow {
     return { ...decision, host };
   }
 
-  /** Counts bytes elsewhere from now on: what opens a connection takes its bytes past the socket. */
+  /** Counts bytes in another place from now on: what opens a connection takes its bytes past the socket. */
   countAt(bytes: ByteCounts): void {
     this.#reports.finish(this.#bytes);
     this.#bytes = bytes;

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream';
 
 /** The decision on one request. */
 export type RequestPlan =
-  /** It goes on, with these headers set, over a connection that `open` makes when none of this `key` is free. */
+  /** It continues, with these headers set, over a connection that `open` makes when none of this `key` is free. */
   | { kind: 'forward'; key: string; set: (readonly [string, string])[]; open(): Promise<Duplex> }
   /** It is answered here. */
   | { kind: 'answer'; status: 400 | 405 | 421 | 502; text: string }
@@ -20,7 +20,7 @@ export interface RequestFacts {
 export interface HttpConnection {
   /** Decides about a request. Never throws. */
   plan(request: RequestFacts): Promise<RequestPlan>;
-  /** Tells that a request failed, in words without anything of it. */
+  /** Reports that a request failed, in words without anything of it. */
   fail(error: unknown): void;
   /** Ends the connection with a reset. */
   cut(): void;

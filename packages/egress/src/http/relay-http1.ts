@@ -149,7 +149,7 @@ export class Http1Relay {
     else upstream.end();
   }
 
-  /** WebSockets, and whatever else a connection becomes. */
+  /** WebSockets, and every other protocol of a connection. */
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const served = this.#served.get(socket);
     if (served === undefined) return void socket.destroy();

@@ -61,7 +61,7 @@ export function relayHttp2(parts: {
   server.on('error', () => connection.cut());
   session.on('error', () => connection.cut());
   server.once('close', () => session.destroy());
-  // Requests that run go on, and the client is told to make another connection.
+  // Requests that run continue, and the client is asked to make another connection.
   session.once('goaway', () => server.close());
   session.once('close', () => server.close());
   server.on('stream', (stream, headers) => {

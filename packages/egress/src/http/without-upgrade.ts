@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 const OFFERS = new Set(['upgrade', 'http2-settings']);
 
 /**
- * The head of a request again, without its offer to speak another protocol, which whoever gets it may ignore: of a request with
+ * The head of a request again, without its offer to speak another protocol, which its receiver may ignore: of a request with
  * a body, as clients send them that would rather speak HTTP/2.
  */
 export function withoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {

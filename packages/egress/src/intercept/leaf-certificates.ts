@@ -46,7 +46,7 @@ export class LeafCertificates {
       throw new TypeError('the certificate authority cannot be read');
     }
     this.#keys = webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']) as Promise<CryptoKeyPair>;
-    // Heard by whoever signs.
+    // Heard by the signing code.
     this.#issuerKey.catch(() => undefined);
   }
 

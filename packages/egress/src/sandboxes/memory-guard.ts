@@ -14,7 +14,7 @@ export interface MemoryGuardOptions {
   /** Most memory of the process. */
   limitBytes: number;
   registry: Registry;
-  /** Told of a sandbox's address that lost its connections. */
+  /** Called with a sandbox's address that lost its connections. */
   onCut: (address: string) => void;
   /** Default: what the process has. */
   usedBytes?: () => number;

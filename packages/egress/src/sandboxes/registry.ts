@@ -11,7 +11,7 @@ export interface OpenFlow {
   readonly heldBytes: number;
 }
 
-/** A sandbox that the server told of. */
+/** A sandbox that the server named. */
 export interface KnownSandbox {
   readonly sandbox: EgressSandbox;
   /** Undefined where the kernel forwards. */
@@ -22,7 +22,7 @@ export interface KnownSandbox {
 export class Registry {
   readonly #byId = new Map<string, KnownSandbox>();
   readonly #byAddress = new Map<string, KnownSandbox>();
-  /** By address, so that flows of whoever had the address before are found too. */
+  /** By address, so that flows of an earlier user of the address are found too. */
   readonly #flows = new Map<string, Set<OpenFlow>>();
   readonly #options: EgressOptions;
   #openFlows = 0;
@@ -110,7 +110,7 @@ export class Registry {
     const before = this.#byId.get(id);
     if (before !== undefined && before.sandbox.address !== address) this.#release(before);
     const other = this.#byAddress.get(address);
-    // An address that another one had has changed hands: nothing of that one may go on.
+    // An address that another one had has changed hands: nothing of that one may continue.
     if (other !== undefined && other.sandbox.id !== id) this.remove(other.sandbox.id);
     this.#byId.set(id, known);
     this.#byAddress.set(address, known);

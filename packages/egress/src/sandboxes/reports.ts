@@ -1,6 +1,6 @@
 import type { EgressReport, EgressSandbox } from '../control/types.js';
 
-/** A connection, or a name that is asked for, as reports tell of it. */
+/** A connection, or a name that is asked for, as reports name it. */
 export interface Attempt {
   host?: string;
   address?: string;
@@ -17,7 +17,7 @@ export interface ByteCounts {
   bytesWritten: number;
 }
 
-/** Places of one sandbox that a batch tells apart; what is more is told together. */
+/** Places of one sandbox that a batch distinguishes; further ones are reported together. */
 const MAX_PLACES = 1_000;
 const OTHER = '(other)';
 
@@ -35,7 +35,7 @@ export class Reports {
     this.#now = now;
   }
 
-  /** Tells of an attempt. */
+  /** Reports an attempt. */
   tell(sandbox: EgressSandbox, attempt: Attempt): void {
     const report = this.#reportOf(sandbox, attempt);
     report.attempts += 1;

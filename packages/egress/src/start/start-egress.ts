@@ -32,7 +32,7 @@ export interface StartEgressOptions {
   connectionsPerSandbox?: number;
   /** Connections of all sandboxes. Default 20 000. */
   connections?: number;
-  /** Memory that the process may have: below it, whoever holds most loses its connections. Default: no limit. */
+  /** Memory that the process may have: below it, the sandbox that uses most loses its connections. Default: no limit. */
   memoryBytes?: number;
   /** Longest time for a client to say where it wants to go. Default 5000 ms. */
   peekMs?: number;

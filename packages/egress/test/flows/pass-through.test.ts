@@ -40,7 +40,7 @@ describe('a connection of a sandbox', () => {
     expect((await readAll(egress.connect({ port }))).end).toBe('reset');
   });
 
-  it('never reaches private ranges, whatever the policy allows', async () => {
+  it('never reaches private ranges, under any policy', async () => {
     const egress = await startTestEgress({ allowRanges: [] });
     await egress.setPolicy({ allowOut: ['127.0.0.1', '*'], denyOut: ['0.0.0.0/0'] });
     const { port } = await echo();
@@ -49,7 +49,7 @@ describe('a connection of a sandbox', () => {
     await egress.report(({ rule }) => rule === 'private range 169.254.0.0/16');
   });
 
-  it('is cut at once when the policy no longer allows it, and goes on when it does', async () => {
+  it('is cut at once when the policy no longer allows it, and continues when it does', async () => {
     const egress = await startTestEgress();
     await egress.setPolicy({ denyOut: ['9.9.9.9'] });
     const { port } = await echo();

@@ -45,7 +45,7 @@ async function startAnswering(hosts: unknown[] = []): Promise<number> {
   return web.port;
 }
 
-/** A server that says the same to every client, whatever it asks. */
+/** A server that says the same to every client, to any question. */
 async function startSaying(bytes: Buffer): Promise<number> {
   const leaves = new LeafCertificates(internet);
   const sockets = new Set<TLSSocket>();

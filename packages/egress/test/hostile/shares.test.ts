@@ -41,7 +41,7 @@ describe('what one sandbox may take of the process', () => {
     }
   });
 
-  it('of connections to the outside is twice as many, whatever its requests name', async () => {
+  it('of connections to the outside is twice as many, with any hosts in its requests', async () => {
     const egress = await startTestEgress({ connectionsPerSandbox: 2, connections: 100 });
     egress.servers.set(80, (await startPlainWeb((_, response) => response.end('ok'))).port);
     const hosts = ['a', 'b', 'c', 'd', 'e'].map((name) => `${name}.example`);

@@ -6,7 +6,7 @@ import { reset } from '../../src/failures/reset.js';
 import { readAll, startServer, startTestEgress } from '../support/egress.js';
 import { ask, startPlainWeb } from '../support/web.js';
 
-/** Tells who was asked for what. */
+/** Records the questions. */
 const mirror: RequestListener = (request, response) => {
   const body = JSON.stringify({ url: request.url, headers: request.headers, method: request.method });
   response.writeHead(200, { 'content-length': Buffer.byteLength(body) });
@@ -147,7 +147,7 @@ describe('a plain connection', () => {
       () => 'cut',
     );
     expect(await answered).toBe(expected);
-    // The process goes on.
+    // The process continues.
     expect((await ask(egress.connect({ address: '9.9.9.9', port: 80 }), get('a.example'))).status).toBe(200);
   });
 

@@ -12,7 +12,7 @@ const [platform, internet] = await Promise.all([makeAuthority('platform'), makeA
 const HOST = 'api.example';
 const SECRET = 'value-that-nobody-sees';
 
-/** Tells what it was sent. */
+/** Records its requests. */
 const mirror: RequestListener = (request, response) => {
   const chunks: Buffer[] = [];
   request.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -148,7 +148,7 @@ describe('a connection to a host with rules', () => {
     expect((await ask(await client(), get(HOST, `Host: evil.example\r\n`))).status).toBe(400);
   });
 
-  it('does not send its headers to whoever sends them back by TRACE', async () => {
+  it('does not send its headers to a server that sends them back by TRACE', async () => {
     const { client } = await start();
     expect((await ask(await client(), `TRACE / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)).status).toBe(405);
   });

@@ -23,7 +23,7 @@ async function helloFor(options: object): Promise<Buffer> {
 }
 
 describe('a ClientHello', () => {
-  it('tells name and protocols, however it is cut', async () => {
+  it('finds name and protocols, however it is cut', async () => {
     const bytes = await helloFor({ servername: 'a.example', ALPNProtocols: ['h2', 'http/1.1'] });
     const hello = { host: 'a.example', protocols: ['h2', 'http/1.1'] };
     expect(readClientHello(bytes)).toEqual({ state: 'read', hello });
@@ -41,7 +41,7 @@ describe('a ClientHello', () => {
     });
   });
 
-  it('tells the outer name where another is hidden in it', async () => {
+  it('finds the outer name where another is hidden in it', async () => {
     const bytes = await helloFor({ servername: 'outer.example' });
     const extension = Buffer.from([0xfe, 0x0d, 0, 1, 0]);
     const longer = Buffer.concat([bytes, extension]);
@@ -59,7 +59,7 @@ describe('a ClientHello', () => {
     });
   });
 
-  it('never breaks its reader, whatever byte is changed', async () => {
+  it('never breaks its reader, with any byte changed', async () => {
     const bytes = await helloFor({ servername: 'a.example' });
     for (let at = 0; at < bytes.length; at++)
       for (const value of [0, 1, 0x7f, 0xff]) {
@@ -98,7 +98,7 @@ describe('a request line', () => {
   ])('%j: %s', (text, state) => {
     expect(readRequestLine(Buffer.from(text)).state).toBe(state);
   });
-  it('takes no time to speak of, whatever stands in the place of its host', () => {
+  it('takes no time to speak of, with anything in the place of its host', () => {
     for (const hosts of [' '.repeat(16_000), ' \t'.repeat(8_000), '\r'.repeat(16_000), 'a '.repeat(8_000)])
       for (const end of ['', 'x', '\r\n'])
         expect(readRequestLine(Buffer.from(`GET / HTTP/1.1\r\nhost:${hosts}${end}`)).state).toBe('read');

@@ -21,7 +21,7 @@ export interface Pretended {
 export interface TestEgress {
   control: EgressControl;
   reports: EgressReport[];
-  /** Addresses by name, as the resolver tells them. */
+  /** Addresses by name, as the resolver returns them. */
   names: Map<string, string[]>;
   values: Map<string, string>;
   /** DNS names that were asked for. */

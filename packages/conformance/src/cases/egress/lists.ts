@@ -10,10 +10,10 @@ interface Traffic {
   destinations: { host?: string; address?: string; port: number; rule: string; denied: number }[];
 }
 
-/** Which connections leave, and what is told of them. */
+/** Which connections leave, and their reports. */
 export const listCases: Draft[] = [
   played(
-    'allowOut and denyOut decide by name and by address, and private addresses are denied whatever they say',
+    'allowOut and denyOut decide by name and by address, and private addresses are denied under any rule',
     ['createSandboxV2', 'success'],
     async (create) => {
       const sandbox = await create({
@@ -101,7 +101,7 @@ export const listCases: Draft[] = [
       assert.equal(await sandbox.status(`http://${host}/`), '200');
       assert.equal(await sandbox.status(`http://${WORLD.two}/`), 'no');
       let seen: unknown;
-      await eventually('all of it to be told', async () => {
+      await eventually('all of it to be reported', async () => {
         const traffic = await callOk<Traffic>(server, 'getSandboxEgress', 200, sandbox.request);
         const { totals, destinations } = traffic;
         const rules = new Map(destinations.map((each) => [each.host ?? each.address, each.rule]));

@@ -78,7 +78,7 @@ export const credentialCases = casesOf('credentials', [
       ),
     ),
   check(
-    'a blocked team without a reason is told no more',
+    'a blocked team without a reason gets no more',
     ['createSandboxV2', '403 blocked', { needs: ['teams'] }],
     async (target) => {
       const team = await target.team();
@@ -97,7 +97,7 @@ export const credentialCases = casesOf('credentials', [
     const answer = await call(target, 'createSandboxV2', { body: { nonsense: true }, key: null });
     assertFailure(answer, { status: 401, message: /missing/ });
   }),
-  check('a key is read whatever the case of its digits', ['getTeam', 'success'], async (target) => {
+  check('a key is read in any case of its digits', ['getTeam', 'success'], async (target) => {
     const [prefix, digits] = target.apiKey.split('_');
     const answer = await call(target, 'getTeam', { key: `${prefix}_${digits!.toUpperCase()}` });
     assert.equal(answer.status, 200);

@@ -54,19 +54,19 @@ export const outageCases = casesOf('outages', [
       ),
     ),
   check(
-    'a head that does not end gives 408, whatever the operation',
+    'a head that does not end gives 408, for any operation',
     ['every operation', '408', { needs: ['servers'] }],
     (target) => everyHead(target.apiUrl, 408, 'X-Slow: '),
   ),
   // Of the volume content API other cases make 400: its record is not that of the connection.
   check(
-    'a head that is not HTTP gives 400, whatever the operation',
+    'a head that is not HTTP gives 400, for any operation',
     ['every operation', '400 malformed', { needs: ['servers'] }],
     (target) => everyHead(target.apiUrl, 400, 'no header\r\n\r\n', all),
   ),
 ]);
 
-/** Begins a request of every operation with a head that goes on as told, all at once. */
+/** Begins a request of every operation with a head that continues as asked, all at once. */
 async function everyHead(
   apiUrl: string,
   status: number,

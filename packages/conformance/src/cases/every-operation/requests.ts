@@ -82,7 +82,7 @@ export const requestCases = casesOf('requests', [
             ...sample,
             path: { ...sample.path, [name]: value },
           });
-          // A build is looked for in its template: which of the two is wrong may be told either way.
+          // A build is looked for in its template: which of the two is wrong may be reported either way.
           if (name === 'buildID' && answer.status === 404) continue;
           assertFailure(answer, { status: 400, message: BAD_IDS[name]!.message });
         }
@@ -91,7 +91,7 @@ export const requestCases = casesOf('requests', [
   ),
   ...missable.map((operation) =>
     check(
-      `${operation.id} tells that there is nothing of this id`,
+      `${operation.id} reports that there is nothing of this id`,
       [operation.id, '404', { needs: needsOf(operation) }],
       async (target) => await callFails(target, operation.id, 404, sampleRequest(operation.id)),
     ),
@@ -121,7 +121,7 @@ export const requestCases = casesOf('requests', [
       assert.match(answer.headers['content-type'] ?? '', /^application\/json/);
     }
   }),
-  check('the removed build routes are gone', ['none', '404'], async (target) => {
+  check('the removed build routes are removed', ['none', '404'], async (target) => {
     for (const path of ['/templates', '/v2/templates', '/templates/abc', '/templates/abc/builds/def']) {
       const answer = await send(`${target.apiUrl}${path}`, {
         method: 'POST',

@@ -119,7 +119,7 @@ export const networkSettingCases: Draft[] = [
         `${link.slice(0, -2)}__`,
       ])
         messages.add(assertRecord(await knock(target, host, `/?svc_preview=${wrong}`), 403).message);
-      assert.equal(messages.size, 1, 'what is wrong with a link is not told');
+      assert.equal(messages.size, 1, 'what is wrong with a link is not reported');
       const foreign = { ...host, Cookie: `svc_preview=${link}`, Origin: 'https://elsewhere.example' };
       assertRecord(await knock(target, foreign), 403);
       echo.stop();

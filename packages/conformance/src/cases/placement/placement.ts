@@ -118,7 +118,7 @@ export const placementCases = casesOf('placement', [
     },
   ),
   check(
-    'a busy node refuses a pause with 503 and goes on',
+    'a busy node refuses a pause with 503 and continues',
     ['pauseSandbox', '503 busy', { needs: ['servers'], alone: true }],
     async (target) => {
       const server = await faulty(target);

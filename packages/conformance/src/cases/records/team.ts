@@ -5,7 +5,7 @@ import { assertStatus, call, callFails, callOk } from '../../wire/call.js';
 /** The team and its keys. */
 export const teamCases = casesOf('team', [
   check(
-    'the team tells its limits and features',
+    'the team has its limits and features',
     ['getTeam', 'success', { needs: ['teams'] }],
     async (target) => {
       const team = await target.team({ limits: { maxSecrets: 7 }, egressProxy: true });

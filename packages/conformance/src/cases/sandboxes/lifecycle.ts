@@ -13,7 +13,7 @@ import { timeoutCases } from './lifecycle/timeout.js';
 /** The end of a sandbox, and the ids by which it is known until then. */
 const killCases: Draft[] = [
   check(
-    'a killed sandbox is gone everywhere, a second kill gives 404',
+    'a killed sandbox is deleted everywhere, a second kill gives 404',
     ['killSandbox', 'success'],
     async (target) => {
       const sandbox = await target.newSandbox();

@@ -16,7 +16,7 @@ interface ForkEntry {
 /** Forks and snapshots with memory. */
 export const memoryCases = casesOf('memory', [
   check(
-    'forks go on from the memory of their source, each by itself',
+    'forks continue from the memory of their source, each by itself',
     ['forkSandbox', 'success', { needs: ['memory'] }],
     async (target) => {
       const source = await target.newSandbox({ metadata: { family: 'yes' } });
@@ -96,7 +96,7 @@ export const memoryCases = casesOf('memory', [
       await callFails(target, 'forkSandbox', 400, { path: { sandboxID: sandboxId }, body: { count } });
   }),
   check(
-    'a snapshot with memory starts others that go on from it',
+    'a snapshot with memory starts others that continue from it',
     ['createSnapshot', 'success', { needs: ['memory'] }],
     async (target) => {
       const source = await target.newSandbox();

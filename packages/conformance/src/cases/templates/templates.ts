@@ -10,7 +10,7 @@ import { tagCases } from './tags.js';
 /** Status and logs of a build. */
 const buildStatusCases: Draft[] = ['getTemplateBuildStatus', 'getTemplateBuildLogs'].map((operation) =>
   check(
-    `${operation} tells an unknown build from a bad query`,
+    `${operation} distinguishes an unknown build from a bad query`,
     [operation, '404', { needs }],
     async (target) => {
       const made = await create(target);

@@ -9,7 +9,7 @@ export const plainRouteCases: Draft[] = [
     const answer = await http(await target.sandbox(), 'getHealth', {}, { token: null });
     assert.equal(answer.status, 204);
   }),
-  check('metrics tell cores, memory and disk', ['daemon getMetrics', 'success'], async (target) => {
+  check('metrics report cores, memory and disk', ['daemon getMetrics', 'success'], async (target) => {
     const answer = await http(await target.sandbox(), 'getMetrics');
     const metrics = answer.json() as Record<string, number>;
     for (const name of [
@@ -28,7 +28,7 @@ export const plainRouteCases: Draft[] = [
     assert.equal(answer.headers['cache-control'], 'no-store');
   }),
   check(
-    "metrics tell the sandbox's memory, cores and disk, not the machine's",
+    "metrics report the sandbox's memory, cores and disk, not the machine's",
     ['daemon getMetrics', 'success', { needs: ['isolation'] }],
     async (target) => {
       const sandbox = await target.sandbox();
@@ -41,7 +41,7 @@ export const plainRouteCases: Draft[] = [
       assert.ok((told.disk_used ?? 0) <= (told.disk_total ?? 0));
     },
   ),
-  check('the environment is told', ['daemon getEnvs', 'success'], async (target) => {
+  check('the environment is returned', ['daemon getEnvs', 'success'], async (target) => {
     const answer = await http(await target.sandbox(), 'getEnvs');
     assert.equal((answer.json() as Record<string, string>).SVC_SANDBOX, 'true');
     assert.equal(answer.headers['cache-control'], 'no-store');

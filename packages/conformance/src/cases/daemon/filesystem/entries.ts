@@ -56,7 +56,7 @@ const refused: {
 
 /** Calls that look at files and directories, and change them. */
 export const entryCases: Draft[] = [
-  check('Stat tells all about a file', [`${F}/Stat`, 'success'], async (target) => {
+  check('Stat returns all about a file', [`${F}/Stat`, 'success'], async (target) => {
     const { sandbox, path } = await scratch(target);
     await put(sandbox, `${path}/file.txt`, 'hello');
     await run(sandbox, `chmod 640 '${path}/file.txt'`);
@@ -140,7 +140,7 @@ export const entryCases: Draft[] = [
     }),
   ),
   check(
-    'MakeDir makes parents, and tells of what is there',
+    'MakeDir makes parents, and reports what is there',
     [`${F}/MakeDir`, 'already_exists'],
     async (target) => {
       const { sandbox, path } = await scratch(target);

@@ -9,7 +9,7 @@ import { F, type WatchEvent } from './shapes.js';
 /** Watching directories, by a stream and by asking. */
 export const watchingCases: Draft[] = [
   check(
-    'WatchDir tells first that it watches, then what changes',
+    'WatchDir reports first that it watches, then what changes',
     [`${F}/WatchDir`, 'success'],
     async (target) => {
       const { sandbox, path } = await scratch(target);

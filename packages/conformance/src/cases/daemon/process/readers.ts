@@ -66,7 +66,7 @@ export const readerCases: Draft[] = [
     },
   ),
   check(
-    'of more output than is kept the latest is replayed, and the start tells where it begins',
+    'of more output than is kept the latest is replayed, and the start says where it begins',
     [CONNECT, 'success'],
     async (target) => {
       const sandbox = await target.sandbox();
@@ -98,7 +98,7 @@ export const readerCases: Draft[] = [
   check('connecting without a selector gives unimplemented', [CONNECT, 'unimplemented'], async (target) =>
     streamFails(await target.sandbox(), CONNECT, { process: {} }, 'unimplemented'),
   ),
-  check('List tells what was asked for, and forgets what ended', [LIST, 'success'], async (target) => {
+  check('List returns what was asked for, and forgets what ended', [LIST, 'success'], async (target) => {
     const sandbox = await target.newSandbox();
     assert.deepEqual(await unaryOk(sandbox, LIST, {}), {});
     const running = await startShell(sandbox, 'read x', {

@@ -5,23 +5,27 @@ import { streamFails, unaryOk } from '../../../wire/rpc.js';
 import { attach, run, startMessage, startProcess, startShell } from '../../../wire/run.js';
 import { LIST, type Listed, SIGNAL, START, selectorOf } from './rpcs.js';
 
-/** Starting a program, and what is told of its end. */
+/** Starting a program, and the report of its end. */
 export const startCases: Draft[] = [
-  check('Start tells the pid, the output and the end, in this order', [START, 'success'], async (target) => {
-    const sandbox = await target.sandbox();
-    const running = await startShell(sandbox, 'echo out; echo err >&2');
-    assert.ok(running.pid > 0);
-    const { stdout, stderr, end, error } = await running.finish();
-    assert.equal(stdout, 'out\n');
-    assert.equal(stderr, 'err\n');
-    assert.deepEqual(end, { exited: true, status: 'exit status 0' });
-    assert.equal(error, undefined);
-  }),
-  check('a program that fails tells its exit code', [START, 'success'], async (target) => {
+  check(
+    'Start reports the pid, the output and the end, in this order',
+    [START, 'success'],
+    async (target) => {
+      const sandbox = await target.sandbox();
+      const running = await startShell(sandbox, 'echo out; echo err >&2');
+      assert.ok(running.pid > 0);
+      const { stdout, stderr, end, error } = await running.finish();
+      assert.equal(stdout, 'out\n');
+      assert.equal(stderr, 'err\n');
+      assert.deepEqual(end, { exited: true, status: 'exit status 0' });
+      assert.equal(error, undefined);
+    },
+  ),
+  check('a program that fails reports its exit code', [START, 'success'], async (target) => {
     const { end } = await run(await target.sandbox(), 'exit 7');
     assert.deepEqual(end, { exitCode: 7, exited: true, status: 'exit status 7', error: 'exit status 7' });
   }),
-  check('a program ended by a signal tells which', [START, 'success'], async (target) => {
+  check('a program ended by a signal reports which', [START, 'success'], async (target) => {
     const sandbox = await target.sandbox();
     for (const [signal, text] of [
       ['KILL', 'signal: killed'],

@@ -58,7 +58,7 @@ export const contentCases: Draft[] = [
     assert.deepEqual(await names(1), ['/dir']);
   }),
   check(
-    'what makes no sense with files is told by its code',
+    'what makes no sense with files is reported by its code',
     ['writeVolumeFile', '400, 404, 409'],
     async (target) => {
       const volume = await make(target);

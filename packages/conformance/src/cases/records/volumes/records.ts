@@ -46,7 +46,7 @@ export const volumeRecordCases: Draft[] = [
     },
   ),
   check(
-    'a failure to record a deletion is told by a fixed text',
+    'a failure to record a deletion is reported by a fixed text',
     ['deleteVolume', '500', { needs: ['servers'] }],
     async (target) => {
       const server = await target.server('broken-volumes');

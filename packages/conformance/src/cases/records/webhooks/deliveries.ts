@@ -39,7 +39,7 @@ async function deliveredEvent(team: Api, target: Target, webhookID: string): Pro
 /** Deliveries to a receiver, and their retries. */
 export const deliveryCases: Draft[] = [
   check(
-    'the life of a sandbox is told in order, signed, and can be read back',
+    'the life of a sandbox is reported in order, signed, and can be read back',
     ['listSandboxEvents', 'success', { needs: ['teams', 'receiver'] }],
     async (target) => {
       const team = await target.team();

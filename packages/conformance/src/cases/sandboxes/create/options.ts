@@ -6,7 +6,7 @@ import { create } from './calls.js';
 
 /** Options that are kept, ignored, or reach the sandbox. */
 export const optionCases: Draft[] = [
-  check('secure is ignored whatever it says', ['createSandboxV2', 'success'], async (target) => {
+  check('secure is ignored with any value', ['createSandboxV2', 'success'], async (target) => {
     const made = await create(target, { timeout: 30, secure: false });
     assert.ok(made.envdAccessToken !== undefined);
     await kill(target, made.sandboxID);

@@ -18,7 +18,7 @@ const onPaused: Record<string, { body?: unknown; status: number }> = {
 
 /** Pause and resume. */
 export const pauseCases: Draft[] = [
-  check('pause keeps what runs, resume goes on with it', ['pauseSandbox', 'success'], async (target) => {
+  check('pause keeps what runs, resume continues it', ['pauseSandbox', 'success'], async (target) => {
     const sandbox = await target.newSandbox({
       metadata: { kept: 'yes' },
       network: { httpsPorts: [8_443] },
