@@ -4,7 +4,7 @@
  * `templates`: the template operations answer. `memory`: memory snapshots. `isolation`: the sandbox is a machine of its
  * own. `users`: several users inside. `mounts`: volumes can be mounted. `receiver`: webhooks reach this machine. `egress`:
  * connections of sandboxes are decided by their network settings. `internet`: such a server can be started whose only
- * internet is a played one.
+ * internet is a fake.
  */
 export type Capability =
   | 'teams'

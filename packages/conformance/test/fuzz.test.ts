@@ -12,7 +12,7 @@ import { daemon, platform, volumes } from '../src/wire/documents.js';
 import { daemonSend } from '../src/wire/rpc.js';
 
 const seconds = Number(process.env.SVC_FUZZ_SECONDS ?? 15);
-const LANES = 6;
+const WORKERS = 6;
 
 test(
   'random requests of every operation and RPC never bring an unintended 500, a crash or a hang',
@@ -66,14 +66,14 @@ test(
       // Each at least once, then as chance has it.
       const queue = [...rounds];
       const until = Date.now() + seconds * 1_000;
-      const lane = async () => {
+      const worker = async () => {
         for (;;) {
           const next = queue.shift() ?? (Date.now() < until ? pick(random, rounds) : undefined);
           if (next === undefined) return;
           await next();
         }
       };
-      await Promise.all(Array.from({ length: LANES }, lane));
+      await Promise.all(Array.from({ length: WORKERS }, worker));
 
       console.log(`fuzz: ${report}; slowest: ${report.slowest()}`);
       const all = [

@@ -21,7 +21,7 @@ export function whyNot(driver: DriverName): string | undefined {
 type RunningServer = Awaited<ReturnType<typeof startServer>>;
 
 /** The server of a suite: one for the whole file and driver. */
-export interface Stage {
+export interface Fixture {
   readonly driver: DriverName;
   readonly server: RunningServer;
   /** A client of the server; with options of its own where the test is about them. */
@@ -34,7 +34,7 @@ export interface Stage {
  */
 export function describeOnServer(
   name: string,
-  suite: (stage: Stage) => void,
+  suite: (fixture: Fixture) => void,
   drivers: readonly DriverName[] = ['process', 'linux'],
 ): void {
   const one = drivers.findLast((driver) => whyNot(driver) === undefined);

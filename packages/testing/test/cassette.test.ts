@@ -51,10 +51,10 @@ async function session(client: Client, run: string) {
 
 describeOnServer(
   'cassettes',
-  (stage) => {
+  (fixture) => {
     it('records a real session, and plays it to a client without a service, ids of the run included', async () => {
       const path = join(directory, 'session.jsonl');
-      const { server } = stage;
+      const { server } = fixture;
       const options = { apiUrl: server.apiUrl, sandboxUrl: server.sandboxUrl, logLevel: 'off' } as const;
       const first = '11111111-2222-4333-8444-555555555555';
       const recording = record(path);

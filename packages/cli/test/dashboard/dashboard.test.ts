@@ -3,30 +3,30 @@ import { dirname } from 'node:path';
 import { chromium } from '@svc/support/testing/chromium';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runCli } from '../support/run-cli.js';
-import { type Stage, startStage } from './stage.js';
+import { type Fixture, startFixture } from './fixture.js';
 
 describe.skipIf(chromium === undefined)('the dashboard', () => {
-  let stage: Stage;
+  let fixture: Fixture;
   beforeAll(async () => {
-    stage = await startStage();
+    fixture = await startFixture();
   });
-  afterAll(() => stage?.[Symbol.asyncDispose]());
+  afterAll(() => fixture?.[Symbol.asyncDispose]());
 
   it('refuses a wrong token, and signs in with the right one for as long as the session lasts', async () => {
-    const { page, context, problems } = await stage.open();
-    await page.goto(stage.url);
+    const { page, context, problems } = await fixture.open();
+    await page.goto(fixture.url);
     await page.getByLabel('Operator token').fill('svcop_wrong');
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('alert').getByText('this is not the operator token').waitFor();
-    await page.getByLabel('Operator token').fill(stage.local.server.operatorToken);
+    await page.getByLabel('Operator token').fill(fixture.local.server.operatorToken);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByText('No sandboxes', { exact: true }).waitFor();
-    const [cookie] = await context.cookies(stage.url);
+    const [cookie] = await context.cookies(fixture.url);
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/dashboard' });
     const kept = await page.evaluate(
       'JSON.stringify({ ...localStorage, ...sessionStorage }) + document.cookie',
     );
-    expect(kept).not.toContain(stage.local.server.operatorToken);
+    expect(kept).not.toContain(fixture.local.server.operatorToken);
     expect(kept).not.toContain(cookie?.value);
     await page.reload();
     await page.getByText('No sandboxes', { exact: true }).waitFor();
@@ -38,13 +38,13 @@ describe.skipIf(chromium === undefined)('the dashboard', () => {
   });
 
   it('loads although some of its files do not come at first, and says so when they never do', async () => {
-    const { page, context, problems } = await stage.open();
+    const { page, context, problems } = await fixture.open();
     let refused = 0;
     await page.route('**/assets/chunk-*', (route) => {
       refused += 1;
       return refused <= 2 ? route.abort('failed') : route.continue();
     });
-    await page.goto(stage.url);
+    await page.goto(fixture.url);
     await page.getByLabel('Operator token').waitFor();
     expect(refused).toBeGreaterThan(2);
     await page.route('**/assets/chunk-*', (route) => route.abort('failed'));
@@ -59,19 +59,19 @@ describe.skipIf(chromium === undefined)('the dashboard', () => {
 
   it('is opened by a link of the command line, which works once', async () => {
     const env = {
-      ...stage.local.env,
-      SVC_OPERATOR_URL: stage.local.server.operatorUrl ?? '',
-      SVC_OPERATOR_TOKEN: stage.local.server.operatorToken,
+      ...fixture.local.env,
+      SVC_OPERATOR_URL: fixture.local.server.operatorUrl ?? '',
+      SVC_OPERATOR_TOKEN: fixture.local.server.operatorToken,
     };
     const link = (await runCli(['dashboard', '--no-open'], { env })).stdout.trim();
     expect(link).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/dashboard\/#code=[\w-]{43}$/);
-    const { page, context } = await stage.open();
+    const { page, context } = await fixture.open();
     await page.goto(link);
     await page.getByRole('heading', { name: 'Sandboxes' }).waitFor();
     expect(page.url()).not.toContain('code');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();
-    const other = await stage.open();
+    const other = await fixture.open();
     await other.page.goto(link);
     await other.page.getByRole('alert').getByText('used before or is too old').waitFor();
     await context.close();
@@ -79,9 +79,9 @@ describe.skipIf(chromium === undefined)('the dashboard', () => {
   });
 
   it('lists sandboxes as they come and go, filters them, and shows and kills one', async () => {
-    const { page, context, problems } = await stage.signedIn();
-    const sandbox = await stage.client.sandboxes.create({ metadata: { owner: 'ada' }, timeoutMs: 600_000 });
-    const other = await stage.client.sandboxes.create({ timeoutMs: 600_000 });
+    const { page, context, problems } = await fixture.signedIn();
+    const sandbox = await fixture.client.sandboxes.create({ metadata: { owner: 'ada' }, timeoutMs: 600_000 });
+    const other = await fixture.client.sandboxes.create({ timeoutMs: 600_000 });
     await page.getByRole('link', { name: sandbox.id }).waitFor();
     await page.getByLabel('Metadata').fill('owner=ada');
     await page.getByRole('link', { name: other.id }).waitFor({ state: 'detached' });
@@ -107,7 +107,7 @@ describe.skipIf(chromium === undefined)('the dashboard', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Kill' }).click();
     await page.getByRole('link', { name: other.id }).waitFor();
     expect(
-      await stage.client.sandboxes.list().then(({ items }) => items.map(({ sandboxId }) => sandboxId)),
+      await fixture.client.sandboxes.list().then(({ items }) => items.map(({ sandboxId }) => sandboxId)),
     ).toEqual([other.id]);
     await other.kill();
     await page.getByText('No sandboxes', { exact: true }).waitFor();
@@ -116,10 +116,10 @@ describe.skipIf(chromium === undefined)('the dashboard', () => {
   });
 
   it('opens a shell, which continues while nobody looks, and shows, brings and takes away files', async () => {
-    const { page, context, problems } = await stage.signedIn();
-    await using sandbox = await stage.client.sandboxes.create({ timeoutMs: 600_000 });
+    const { page, context, problems } = await fixture.signedIn();
+    await using sandbox = await fixture.client.sandboxes.create({ timeoutMs: 600_000 });
     const { path } = await sandbox.files.write('work/notes.txt', 'kept in the sandbox');
-    const view = (tab: string) => page.goto(`${stage.url}#/default/sandboxes/${sandbox.id}/${tab}`);
+    const view = (tab: string) => page.goto(`${fixture.url}#/default/sandboxes/${sandbox.id}/${tab}`);
     await view('terminal');
     const screen = page.locator('.xterm-rows');
     await page.locator('.xterm-helper-textarea').focus();

@@ -1,6 +1,6 @@
 import { chromium } from '@svc/support/testing/chromium';
 import { expect, it } from 'vitest';
-import { startStage } from './stage.js';
+import { startFixture } from './fixture.js';
 
 const COUNT = 5_000;
 
@@ -8,9 +8,9 @@ const COUNT = 5_000;
 it.skipIf(process.env.SVC_HEAVY !== '1' || chromium === undefined)(
   `shows a team of ${COUNT} sandboxes`,
   async () => {
-    await using stage = await startStage();
-    const { db } = stage.local.server.context;
-    const made = await stage.client.sandboxes.create({ metadata: { owner: 'ada' }, timeoutMs: 3_600_000 });
+    await using fixture = await startFixture();
+    const { db } = fixture.local.server.context;
+    const made = await fixture.client.sandboxes.create({ metadata: { owner: 'ada' }, timeoutMs: 3_600_000 });
     await made.pause();
     const row = await db
       .selectFrom('sandboxes')
@@ -31,7 +31,7 @@ it.skipIf(process.env.SVC_HEAVY !== '1' || chromium === undefined)(
         .values(rows.slice(start, start + 250))
         .execute();
 
-    const { page, problems } = await stage.signedIn();
+    const { page, problems } = await fixture.signedIn();
     await page.getByRole('link', { name: rows.at(-1)!.id }).waitFor();
     const begun = performance.now();
     await page.reload();

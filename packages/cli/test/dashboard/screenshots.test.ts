@@ -6,7 +6,7 @@ import { OperatorClient } from '@svc/sdk/operator';
 import { chromium } from '@svc/support/testing/chromium';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
-import { type Stage, startStage } from './stage.js';
+import { type Fixture, startFixture } from './fixture.js';
 
 /** Uses more and more memory, and the processor now and then. */
 const WORK = `import time
@@ -22,7 +22,7 @@ for step in range(1, 200):
 const HOUR_MS = 3_600_000;
 
 /** A team with a day of work behind it, which no picture can wait for. */
-async function makeTeam({ local }: Stage): Promise<void> {
+async function makeTeam({ local }: Fixture): Promise<void> {
   const { operatorUrl, operatorToken, context } = local.server;
   const operator = new OperatorClient({ operatorUrl: operatorUrl!, token: operatorToken });
   const { teamId } = await operator.teams.create({
@@ -54,8 +54,8 @@ it.skipIf(directory === '' || chromium === undefined)('takes the pictures of the
   const target = join(import.meta.dirname, '../../../..', directory);
   await mkdir(target, { recursive: true });
   // A sandbox of its own shows nothing of the machine on which the pictures are taken.
-  await using stage = await startStage('linux');
-  const { client } = stage;
+  await using fixture = await startFixture('linux');
+  const { client } = fixture;
   const work =
     'for i in $(seq 1 12); do echo "step $i: fetched $((i * 37)) records"; done; echo \'warning: retrying\' >&2';
   const metadata = [
@@ -75,19 +75,19 @@ it.skipIf(directory === '' || chromium === undefined)('takes the pictures of the
   await first.commands.run(work);
   await first.commands.start('python3 work.py');
   for (let turn = 0; turn < 24; turn += 1) {
-    await stage.local.server.sampleNow();
+    await fixture.local.server.sampleNow();
     await sleep(2_000);
   }
-  await makeTeam(stage);
-  const light = await stage.signedIn('light');
-  const dark = await stage.signedIn('dark');
+  await makeTeam(fixture);
+  const light = await fixture.signedIn('light');
+  const dark = await fixture.signedIn('dark');
   const take = async (
     from: typeof light,
     name: string,
     hash: string,
     whole: (page: Page) => Promise<unknown>,
   ) => {
-    await from.page.goto(`${stage.url}${hash}`);
+    await from.page.goto(`${fixture.url}${hash}`);
     await whole(from.page);
     await from.page.screenshot({ path: join(target, `dashboard-${name}.png`) });
   };

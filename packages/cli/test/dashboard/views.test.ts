@@ -9,7 +9,7 @@ import { eventually } from '@svc/support/eventually';
 import { chromium } from '@svc/support/testing/chromium';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Stage, startStage } from './stage.js';
+import { type Fixture, startFixture } from './fixture.js';
 
 /** Texts that would run, turn the page around, or break its layout, were they taken for more than text. */
 const hostile = [
@@ -26,7 +26,7 @@ interface Finding {
 }
 
 describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
-  let stage: Stage;
+  let fixture: Fixture;
   let operator: OperatorClient;
   let receiver: Server;
   let sandboxId: string;
@@ -37,9 +37,9 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
   /** The directory with files of hostile names. */
   let names: string;
   beforeAll(async () => {
-    stage = await startStage();
-    const { client } = stage;
-    const { operatorUrl, operatorToken } = stage.local.server;
+    fixture = await startFixture();
+    const { client } = fixture;
+    const { operatorUrl, operatorToken } = fixture.local.server;
     operator = new OperatorClient({ operatorUrl: operatorUrl!, token: operatorToken });
     await operator.teams.create({ slug: 'strangers', name: `${hostile[0]}${hostile[1]}` });
     for (const name of hostile) await operator.teams.keys.create('strangers', name);
@@ -83,12 +83,12 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
       })),
     );
     names = dirname(first!.path);
-    await stage.local.server.sampleNow();
+    await fixture.local.server.sampleNow();
   });
   afterAll(async () => {
     receiver?.close();
     receiver?.closeAllConnections();
-    await stage?.[Symbol.asyncDispose]();
+    await fixture?.[Symbol.asyncDispose]();
   });
 
   /** Each view, and what is there once it is whole. */
@@ -177,11 +177,11 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
 
   it.each(['light', 'dark'] as const)('has nothing that axe calls serious, in %s', async (theme) => {
     const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-    const { page, context, problems } = await stage.signedIn(theme);
+    const { page, context, problems } = await fixture.signedIn(theme);
     const findings: unknown[] = [];
     const wide = page.viewportSize()!;
     for (const [name, hash, whole] of views()) {
-      await page.goto(`${stage.url}${hash}`);
+      await page.goto(`${fixture.url}${hash}`);
       await whole(page);
       await page.evaluate(axe);
       // In the dark nothing but colours is different.
@@ -213,16 +213,16 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
   });
 
   it('shows what strangers wrote as text', async () => {
-    const { page, context, problems } = await stage.signedIn();
-    await page.goto(`${stage.url}#/default/sandboxes/${sandboxId}/logs`);
+    const { page, context, problems } = await fixture.signedIn();
+    await page.goto(`${fixture.url}#/default/sandboxes/${sandboxId}/logs`);
     const log = page.getByRole('log');
     await log.getByText('window.taken=2').first().waitFor();
     await log.getByText('⟨U+202E⟩gnp.exe').first().waitFor();
     expect((await log.textContent())?.length).toBeLessThan(2_000_000);
-    await page.goto(`${stage.url}#/default/webhooks/${webhookId}`);
+    await page.goto(`${fixture.url}#/default/webhooks/${webhookId}`);
     await page.getByRole('button', { name: 'created' }).click();
     await page.getByText('Answered: 500').last().waitFor();
-    await page.goto(`${stage.url}#/default/sandboxes/${sandboxId}/files`);
+    await page.goto(`${fixture.url}#/default/sandboxes/${sandboxId}/files`);
     await page.getByLabel('As user').selectOption({ label: "the sandbox's own" });
     await page.getByLabel('Directory', { exact: true }).fill(names);
     await page.keyboard.press('Enter');
@@ -235,8 +235,8 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
   });
 
   it('sends an event again, and shows the attempts of before and after', async () => {
-    const { page, context, problems } = await stage.signedIn();
-    await page.goto(`${stage.url}#/default/webhooks/${webhookId}`);
+    const { page, context, problems } = await fixture.signedIn();
+    await page.goto(`${fixture.url}#/default/webhooks/${webhookId}`);
     const row = page.getByRole('table', { name: 'Deliveries' }).getByRole('row').nth(1);
     // The button can be used once all four attempts have failed.
     await row.getByRole('button', { name: 'Send again' }).click();
@@ -248,24 +248,24 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
     await dialog.getByRole('button', { name: 'Send again' }).click();
     await dialog.waitFor({ state: 'detached' });
     await eventually('four more attempts', async () => {
-      const { items } = await stage.client.webhooks.deliveries(webhookId, { status: 'failed' });
+      const { items } = await fixture.client.webhooks.deliveries(webhookId, { status: 'failed' });
       return items[0]?.attempts.length === 8;
     });
     expect(receivedIds).toHaveLength(8);
     expect(new Set(receivedIds).size).toBe(1);
-    await stage.client.webhooks.update(webhookId, { enabled: false });
+    await fixture.client.webhooks.update(webhookId, { enabled: false });
     await page.reload();
     await row.getByRole('cell', { name: '8', exact: true }).waitFor();
     await row.getByText('failed').waitFor();
     await page.getByText('disabled', { exact: true }).waitFor();
     expect(await row.getByRole('button', { name: 'Send again' }).isDisabled()).toBe(true);
-    await stage.client.webhooks.update(webhookId, { enabled: true });
+    await fixture.client.webhooks.update(webhookId, { enabled: true });
     expect(problems).toEqual([]);
     await context.close();
   });
 
   it('keeps what it shows while the server does not answer, and continues afterwards', async () => {
-    const { page, context } = await stage.signedIn();
+    const { page, context } = await fixture.signedIn();
     await page.getByRole('link', { name: sandboxId }).waitFor();
     await page.route('**/dashboard/api/**', (route) => route.abort());
     await page.getByRole('alert').getByText('The server does not answer').waitFor();
@@ -276,7 +276,7 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
   });
 
   it('can be used with the keyboard alone', async () => {
-    const { page, context } = await stage.signedIn();
+    const { page, context } = await fixture.signedIn();
     await page.getByRole('link', { name: sandboxId }).waitFor();
     await page.keyboard.press('j');
     await page.keyboard.press('Enter');
@@ -298,12 +298,12 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
   });
 
   it('shows the audit trail as it grows, as the address narrows it', async () => {
-    const { page, context, problems } = await stage.signedIn();
-    await page.goto(`${stage.url}#/default/audit?operation=createVolume`);
+    const { page, context, problems } = await fixture.signedIn();
+    await page.goto(`${fixture.url}#/default/audit?operation=createVolume`);
     const entries = page.getByRole('button', { name: 'createVolume' });
     await entries.first().waitFor();
     const before = await entries.count();
-    const { volumeId } = await stage.client.volumes.create('followed');
+    const { volumeId } = await fixture.client.volumes.create('followed');
     await page.getByRole('row').filter({ hasText: volumeId }).waitFor();
     expect(await entries.count()).toBe(before + 1);
     // By the keyboard: the first row, its entry, the row below.
@@ -335,8 +335,8 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
   });
 
   it('sets limits of a team once they make sense, and says what they do', async () => {
-    const { page, context, problems } = await stage.signedIn();
-    await page.goto(`${stage.url}#/default/teams/default`);
+    const { page, context, problems } = await fixture.signedIn();
+    await page.goto(`${fixture.url}#/default/teams/default`);
     await page.getByText('of 500').waitFor();
     await page.getByRole('button', { name: 'Set limits' }).click();
     const dialog = page.getByRole('dialog');
@@ -377,9 +377,9 @@ describe.skipIf(chromium === undefined)('every view of the dashboard', () => {
   });
 
   it('shows what sandboxes use, asked for those alone whose rows are seen and that run', async () => {
-    const paused = await stage.client.sandboxes.create({ timeoutMs: 600_000 });
+    const paused = await fixture.client.sandboxes.create({ timeoutMs: 600_000 });
     await paused.pause();
-    const { page, context, problems } = await stage.signedIn();
+    const { page, context, problems } = await fixture.signedIn();
     const asked: string[] = [];
     page.on('request', (request) => {
       const ids = new URL(request.url()).searchParams.get('sandbox_ids');

@@ -1,9 +1,9 @@
 import { type CodeBlock, readPages } from '@svc/support/testing/code-blocks';
 import { afterAll, beforeAll, describe, it } from 'vitest';
+import { type DriverOfPages, Fixture, whyNot } from './fixture.js';
 import { isProgram, programsOf } from './program-of-page.js';
 import { isScript, scriptOf } from './script-of-page.js';
 import { differences } from './shown-output.js';
-import { type DriverOfPages, Stage, whyNot } from './stage.js';
 
 interface Run {
   name: string;
@@ -11,7 +11,7 @@ interface Run {
   page: CodeBlock[];
   /** Blocks that run, in order. */
   blocks: CodeBlock[];
-  start(stage: Stage): Promise<string>;
+  start(fixture: Fixture): Promise<string>;
 }
 
 /** Why a block does not run; undefined for one that does. */
@@ -38,14 +38,14 @@ const runs: Run[] = pages.flatMap(({ page, markdown, blocks }) => {
   const programs = programsOf(shown, lineCount).map((program) => ({
     ...common(program.blocks),
     name: `${page}: TypeScript of ${linesOf(program.blocks)}`,
-    start: (stage: Stage) => stage.runProgram(page, program.text),
+    start: (fixture: Fixture) => fixture.runProgram(page, program.text),
   }));
   const script = shown.filter(isScript);
   const scripts = [
     {
       ...common(script),
       name: `${page}: shell of ${linesOf(script)}`,
-      start: (stage: Stage) => stage.runScript(scriptOf(page, script, lineCount)),
+      start: (fixture: Fixture) => fixture.runScript(scriptOf(page, script, lineCount)),
     },
   ];
   return [...programs, ...scripts].filter((run) => seen(run.blocks).length > 0);
@@ -55,15 +55,15 @@ for (const driver of ['process', 'linux'] as const) {
   const reason = await whyNot(driver);
   if (reason !== undefined) console.warn(`Pages that need ${driver} are skipped: ${reason}`);
   describe.skipIf(reason !== undefined)(`pages run on ${driver}`, { concurrent: true }, () => {
-    let stage: Stage;
+    let fixture: Fixture;
     beforeAll(async () => {
-      stage = await Stage.open(driver);
+      fixture = await Fixture.open(driver);
     });
-    afterAll(() => stage?.[Symbol.asyncDispose]());
+    afterAll(() => fixture?.[Symbol.asyncDispose]());
 
     for (const run of runs.filter((each) => each.driver === driver))
       it(run.name, async () => {
-        const wrong = differences(run.page, run.blocks, await run.start(stage));
+        const wrong = differences(run.page, run.blocks, await run.start(fixture));
         if (wrong.length > 0) throw new Error(wrong.join('\n\n'));
       });
   });

@@ -5,19 +5,19 @@ import { type Server, type ServerOptions, startServer } from '@svc/server';
 import type { Capability } from '../capability.js';
 import { embeddedOptions, type Tier } from '../embedded-options.js';
 import { closeConnections, send } from '../wire/send.js';
-import { startPlayedServer } from './played-server.js';
-import { SandboxShelf } from './sandboxes.js';
+import { startEgressServer } from './egress-server.js';
+import { SandboxPool } from './sandboxes.js';
 import { startSpecialServer } from './special-server.js';
-import type { PlayedServer, ServerKind, SpecialServer, Target } from './target.js';
+import type { EgressServer, ServerKind, SpecialServer, Target } from './target.js';
 import { createTeam } from './teams.js';
 
 /** A server in this process, on a data directory of its own. @param more settings, beside those of every server under test */
 export async function startEmbedded(tier: Tier, more: Partial<ServerOptions> = {}): Promise<Target> {
   const dataDir = await mkdtemp(path.join(tmpdir(), `svc-conformance-${tier}-`));
   const server = await startServer({ ...embeddedOptions(dataDir, tier), ...more });
-  const shelf = new SandboxShelf(server, server.sandboxUrl, 'base');
+  const pool = new SandboxPool(server, server.sandboxUrl, 'base');
   const special = new Map<ServerKind, Promise<SpecialServer & { close(): Promise<void> }>>();
-  let played: Promise<PlayedServer & { close(): Promise<void> }> | undefined;
+  let egress: Promise<EgressServer & { close(): Promise<void> }> | undefined;
   return {
     name: tier,
     apiUrl: server.apiUrl,
@@ -26,8 +26,8 @@ export async function startEmbedded(tier: Tier, more: Partial<ServerOptions> = {
     domain: server.domain,
     template: 'base',
     capabilities: await capabilitiesOf(server),
-    sandbox: () => shelf.shared(),
-    newSandbox: (options, api) => shelf.create(options, api),
+    sandbox: () => pool.shared(),
+    newSandbox: (options, api) => pool.create(options, api),
     team: (options) => createTeam(server, options),
     server(kind) {
       let started = special.get(kind);
@@ -37,13 +37,13 @@ export async function startEmbedded(tier: Tier, more: Partial<ServerOptions> = {
       }
       return started;
     },
-    played() {
-      played ??= startPlayedServer(tier);
-      return played;
+    egressServer() {
+      egress ??= startEgressServer(tier);
+      return egress;
     },
     async close() {
       // One that did not start has failed its cases already.
-      await (await played?.catch(() => undefined))?.close();
+      await (await egress?.catch(() => undefined))?.close();
       for (const started of special.values()) await (await started).close();
       await server.stop({ destroySandboxes: true });
       closeConnections();

@@ -4,7 +4,7 @@ import { send } from '../wire/send.js';
 import type { TestSandbox } from './target.js';
 
 /** Makes sandboxes of a target and remembers them, so that all can be ended. */
-export class SandboxShelf {
+export class SandboxPool {
   readonly #api: Api;
   readonly #sandboxUrl: string;
   readonly #template: string;

@@ -55,7 +55,7 @@ export type Fault =
   | 'hold';
 
 /** A server of the target's driver whose only internet is a fake, which records what it saw. */
-export interface PlayedServer extends Api {
+export interface EgressServer extends Api {
   sandboxUrl: string;
   internet: Pick<FakeInternet, 'ca' | 'seen'>;
   newSandbox(options?: Record<string, unknown>, api?: Api): Promise<TestSandbox>;
@@ -79,6 +79,6 @@ export interface Target extends Api {
   /** Started at the first call, shared by the cases that name it. */
   server(kind: ServerKind): Promise<SpecialServer>;
   /** Started at the first call. Needs the capability `internet`. */
-  played(): Promise<PlayedServer>;
+  egressServer(): Promise<EgressServer>;
   close(): Promise<void>;
 }

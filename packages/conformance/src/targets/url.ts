@@ -1,6 +1,6 @@
 import type { Capability } from '../capability.js';
 import { hasTemplates } from './embedded.js';
-import { SandboxShelf } from './sandboxes.js';
+import { SandboxPool } from './sandboxes.js';
 import type { Target } from './target.js';
 
 /**
@@ -19,7 +19,7 @@ export async function openUrlTarget(env: NodeJS.ProcessEnv): Promise<Target | un
     .filter((one) => one !== '') as Capability[];
   const template = env.SVC_CONFORMANCE_TEMPLATE ?? 'base';
   const api = { apiUrl: apiUrl.replace(/\/$/, ''), apiKey };
-  const shelf = new SandboxShelf(api, sandboxUrl.replace(/\/$/, ''), template);
+  const pool = new SandboxPool(api, sandboxUrl.replace(/\/$/, ''), template);
   const capabilities = new Set(told);
   if (await hasTemplates(api)) capabilities.add('templates');
   const lacks = (what: string) => () => Promise.reject(new Error(`this target has no ${what}`));
@@ -30,11 +30,11 @@ export async function openUrlTarget(env: NodeJS.ProcessEnv): Promise<Target | un
     domain: env.SVC_CONFORMANCE_DOMAIN,
     template,
     capabilities,
-    sandbox: () => shelf.shared(),
-    newSandbox: (options, from) => shelf.create(options, from),
+    sandbox: () => pool.shared(),
+    newSandbox: (options, from) => pool.create(options, from),
     team: lacks('teams to make'),
     server: lacks('servers to start'),
-    played: lacks('played internet'),
-    close: () => shelf.clear(),
+    egressServer: lacks('fake internet'),
+    close: () => pool.clear(),
   };
 }

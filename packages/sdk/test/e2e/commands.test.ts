@@ -9,10 +9,10 @@ import {
   type Sandbox,
 } from '../../src/index.js';
 
-describeOnServer('commands', (stage) => {
+describeOnServer('commands', (fixture) => {
   let sandbox: Sandbox;
   beforeAll(async () => {
-    sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
   });
   afterAll(async () => {
     await sandbox?.kill();
@@ -366,7 +366,7 @@ describeOnServer('commands', (stage) => {
   });
 
   it('ends open streams when the client closes', async () => {
-    const client = stage.client();
+    const client = fixture.client();
     const handle = await client.sandboxes.get(sandbox.id);
     const command = await handle.commands.start('sleep 607');
     client.close();

@@ -3,17 +3,17 @@ import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { diagnosticsChannels, type EndEvent, type RetryEvent, type Sandbox } from '../../src/index.js';
 
-describeOnServer('reports and calls of a sandbox beside programs and files', (stage) => {
+describeOnServer('reports and calls of a sandbox beside programs and files', (fixture) => {
   let sandbox: Sandbox;
   beforeAll(async () => {
-    sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000, envs: { GREETING: 'hello' } });
+    sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000, envs: { GREETING: 'hello' } });
   });
   afterAll(async () => {
     await sandbox?.kill();
   });
 
   // The process driver limits nothing: its sandboxes may use the machine.
-  it.skipIf(stage.driver === 'process')(
+  it.skipIf(fixture.driver === 'process')(
     'reports its use of its limits, not that of the machine',
     async () => {
       const { cpuCount, memoryMiB, diskMiB } = await sandbox.info();
@@ -82,7 +82,7 @@ describeOnServer('reports and calls of a sandbox beside programs and files', (st
       await pty.kill();
       await (await sandbox.files.watch('.')).close();
       await expect(sandbox.files.watch('nowhere')).rejects.toMatchObject({ name: 'FileNotFoundError' });
-      const refused = await stage.client({ sandboxUrl: 'http://127.0.0.1:9' }).sandboxes.get(sandbox.id);
+      const refused = await fixture.client({ sandboxUrl: 'http://127.0.0.1:9' }).sandboxes.get(sandbox.id);
       await expect(refused.commands.start('true')).rejects.toMatchObject({ name: 'ConnectionError' });
     } finally {
       unsubscribe(diagnosticsChannels.end, onEnd);
@@ -104,7 +104,7 @@ describeOnServer('reports and calls of a sandbox beside programs and files', (st
     const lines: string[] = [];
     const write = (line: string, fields?: object) => void lines.push(`${line} ${JSON.stringify(fields)}`);
     const logger = { debug: write, info: write, warn: write, error: write };
-    const handle = await stage.client({ logger, logLevel: 'debug' }).sandboxes.get(sandbox.id);
+    const handle = await fixture.client({ logger, logLevel: 'debug' }).sandboxes.get(sandbox.id);
     await handle.commands.run('true');
     await (await handle.pty.create()).kill();
     await (await handle.files.watch('.')).close();
@@ -115,7 +115,7 @@ describeOnServer('reports and calls of a sandbox beside programs and files', (st
 
   it('shows middleware the requests of commands and terminals', async () => {
     const seen: string[] = [];
-    const client = stage.client({
+    const client = fixture.client({
       middleware: [
         (request, next, { operation }) => {
           seen.push(operation);

@@ -7,7 +7,7 @@ import { Template } from '../../src/index.js';
 
 describeOnServer(
   'a template of a Dockerfile',
-  (stage) => {
+  (fixture) => {
     let context: string;
     beforeAll(async () => {
       context = await mkdtemp(join(tmpdir(), 'svc-dockerfile-'));
@@ -16,7 +16,7 @@ describeOnServer(
     afterAll(() => rm(context, { recursive: true, force: true }));
 
     it('has the variables, users, paths and files that the file says', { timeout: 180_000 }, async () => {
-      const client = stage.client();
+      const client = fixture.client();
       const template = Template.fromDockerfile(
         `FROM base
 ARG V=1
@@ -65,7 +65,7 @@ EOF
     });
 
     it('fails before anything runs where a text of a step cannot be read', async () => {
-      const client = stage.client();
+      const client = fixture.client();
       const template = Template.from('base').run('exit 3').env({ A: '${B^^}' });
       const build = await client.templates.build(template, { name: 'unreadable' });
       await expect(build.wait()).rejects.toThrow(/at step 2 \(ENV\): ENV A: .*no variable that is known/);

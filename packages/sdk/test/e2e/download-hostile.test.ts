@@ -5,11 +5,11 @@ import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
 
-describeOnServer('a directory of a hostile sandbox', (stage) => {
+describeOnServer('a directory of a hostile sandbox', (fixture) => {
   let sandbox: Sandbox;
   let scratch: string;
   beforeAll(async () => {
-    sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
   });
   afterAll(() => sandbox?.kill());
   beforeEach(async () => {

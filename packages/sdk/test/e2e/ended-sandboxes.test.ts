@@ -2,9 +2,9 @@ import { describeOnServer } from '@svc/support/testing/on-server';
 import { expect, it } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
 
-describeOnServer('a command whose sandbox goes away', (stage) => {
+describeOnServer('a command whose sandbox goes away', (fixture) => {
   const endOf = async (end: (sandbox: Sandbox) => Promise<unknown>) => {
-    const sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    const sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
     try {
       const command = await sandbox.commands.start('sleep 600');
       const [failure] = await Promise.all([command.wait().catch((error: unknown) => error), end(sandbox)]);

@@ -2,13 +2,13 @@ import { describeOnServer } from '@svc/support/testing/on-server';
 import { expect, it } from 'vitest';
 import { runScript } from '../support/run-script.js';
 
-describeOnServer('a program that uses the SDK', (stage) => {
+describeOnServer('a program that uses the SDK', (fixture) => {
   // Keep-alive timers, idle sockets and open streams would hold it for seconds to minutes.
   const promptlyMs = 4_000;
 
   it('exits promptly after kill()', async () => {
     const { exitCode, stdout, lingeredMs } = await runScript(
-      stage,
+      fixture,
       `const sandbox = await Sandbox.create();
 const { stdout } = await sandbox.commands.run('cat', { stdin: 'through' });
 const command = await sandbox.commands.start('sleep 609');
@@ -22,7 +22,7 @@ console.log(stdout);`,
 
   it('is held open by nothing that it left unread: watches, commands, open stdins, terminals', async () => {
     const { exitCode, stdout, lingeredMs } = await runScript(
-      stage,
+      fixture,
       `const sandbox = await Sandbox.create({ timeoutMs: 120_000 });
 await sandbox.files.watch('.');
 await sandbox.commands.start('sleep 610');
@@ -38,7 +38,7 @@ console.log('left');`,
 
   it('is held open by everything it waits for', async () => {
     const { exitCode, stdout } = await runScript(
-      stage,
+      fixture,
       `const sandbox = await Sandbox.create({ timeoutMs: 120_000 });
 const { commands, files } = sandbox;
 console.log((await commands.run('sleep 0.5; echo ran', { requestTimeoutMs: 0 })).stdout.trim());

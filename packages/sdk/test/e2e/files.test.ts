@@ -22,12 +22,12 @@ import {
   type TransferProgress,
 } from '../../src/index.js';
 
-describeOnServer('sandbox.files', (stage) => {
+describeOnServer('sandbox.files', (fixture) => {
   let sandbox: Sandbox;
   let scratch: string;
   beforeAll(async () => {
     scratch = await mkdtemp(join(tmpdir(), 'svc-files-'));
-    sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
   });
   afterAll(async () => {
     await sandbox?.kill();
@@ -190,7 +190,7 @@ describeOnServer('sandbox.files', (stage) => {
     const url = new URL(await sandbox.files.downloadUrl('shared.txt', { expiresInMs: 60_000 }));
     expect(url.searchParams.get('signature')).toMatch(/^v1_/);
     // The sandbox's own host name resolves nowhere in a test: its address does, with the name as Host.
-    const { hostname, port } = new URL(stage.server.sandboxUrl);
+    const { hostname, port } = new URL(fixture.server.sandboxUrl);
     const reach = async (signed: string, init: RequestInit = {}) => {
       const target = new URL(signed);
       const { request } = await import('node:http');
@@ -250,7 +250,7 @@ describeOnServer('sandbox.files', (stage) => {
     }
 
     it('go up and come down again as they were, without what is ignored', async () => {
-      const source = join(scratch, `source-${stage.driver}`);
+      const source = join(scratch, `source-${fixture.driver}`);
       await makeTree(source);
       const seen: TransferProgress[] = [];
       const ignore = ['node_modules', '*.log', '!keep.log'];
@@ -270,7 +270,7 @@ describeOnServer('sandbox.files', (stage) => {
       );
       expect(stdout).toContain('it runs\nkeep.log\nnowhere/at/all');
       expect(stdout).not.toContain('node_modules');
-      const target = join(scratch, `target-${stage.driver}`);
+      const target = join(scratch, `target-${fixture.driver}`);
       const down = await sandbox.files.downloadDir('project/app', target, { ignore: 'deep' });
       expect((await readdir(target)).sort()).toEqual(
         [
@@ -306,7 +306,7 @@ describeOnServer('sandbox.files', (stage) => {
     });
 
     it('stop when the caller aborts, and leave no tar behind', async () => {
-      const source = join(scratch, `abort-${stage.driver}`);
+      const source = join(scratch, `abort-${fixture.driver}`);
       await mkdir(source, { recursive: true });
       await writeFile(join(source, 'big'), Buffer.alloc(20_000_000));
       const controller = new AbortController();

@@ -1,16 +1,16 @@
-import { describeOnServer, type Stage } from '@svc/support/testing/on-server';
+import { describeOnServer, type Fixture } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
 import { GitError, type GitFailure, InvalidRequestError, type Sandbox, secret } from '../../src/index.js';
 
 const author = { name: 'Agent Smith', email: 'agent@example.com' };
 
-const suite = (stage: Stage) => {
+const suite = (fixture: Fixture) => {
   let sandbox: Sandbox;
   /** A directory of its own for each test, with a bare repository `remote.git` of one commit. */
   let cwd: string;
   let round = 0;
   beforeAll(async () => {
-    sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
   });
   afterAll(async () => {
     await sandbox?.kill();

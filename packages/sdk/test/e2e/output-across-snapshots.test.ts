@@ -5,14 +5,14 @@ import { SvcError } from '../../src/index.js';
 
 const line = 'echo before; until [ -e go ]; do sleep 0.02; done; echo after';
 
-describeOnServer('output of programs in stored sandboxes', (stage) => {
+describeOnServer('output of programs in stored sandboxes', (fixture) => {
   // The process driver cannot store memory.
-  const onLinux = it.skipIf(stage.driver !== 'linux');
+  const onLinux = it.skipIf(fixture.driver !== 'linux');
 
   onLinux(
     'is whole for a caller who connects after a pause, and the command that was followed says so',
     async () => {
-      await using sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+      await using sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
       const command = await sandbox.commands.start(line);
       const reading = command[Symbol.asyncIterator]();
       expect((await reading.next()).value).toMatchObject({ text: 'before\n' });
@@ -26,7 +26,7 @@ describeOnServer('output of programs in stored sandboxes', (stage) => {
   );
 
   onLinux('is whole in every fork, and in the source', async () => {
-    await using sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    await using sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
     const command = await sandbox.commands.start(line);
     const reading = command[Symbol.asyncIterator]();
     await reading.next();
@@ -60,7 +60,7 @@ describeOnServer('output of programs in stored sandboxes', (stage) => {
   });
 
   onLinux('is whole when the sandbox is paused and wakes by itself while nobody reads', async () => {
-    await using sandbox = await stage.client().sandboxes.create({
+    await using sandbox = await fixture.client().sandboxes.create({
       timeoutMs: 600_000,
       lifecycle: { onTimeout: 'pause', autoResume: true },
     });

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Duplex } from 'node:stream';
 import { chromium, launchChromium, type TestBrowser } from '@svc/support/testing/chromium';
-import { describeOnServer, type Stage } from '@svc/support/testing/on-server';
+import { describeOnServer, type Fixture } from '@svc/support/testing/on-server';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Sandbox } from '../../src/index.js';
@@ -31,15 +31,15 @@ interface Service {
   seen: { method: string | undefined; url: string | undefined; headers: string[] }[];
 }
 
-const suite = (stage: Stage) => {
+const suite = (fixture: Fixture) => {
   let opened: TestBrowser;
   let closed: Sandbox;
   let neighbour: Sandbox;
   const closing: (() => void)[] = [];
   beforeAll(async () => {
-    const gatewayPort = Number(new URL(stage.server.sandboxUrl).port);
+    const gatewayPort = Number(new URL(fixture.server.sandboxUrl).port);
     opened = await launchChromium([gatewayPort], '--test-third-party-cookie-phaseout');
-    const { sandboxes } = stage.client();
+    const { sandboxes } = fixture.client();
     closed = await sandboxes.create({ network: { allowPublicTraffic: false }, timeoutMs: 600_000 });
     neighbour = await sandboxes.create({ timeoutMs: 600_000 });
   });
@@ -127,9 +127,9 @@ const suite = (stage: Stage) => {
 
   it('open in a frame of an application of another origin, over TLS, without cookies for third parties', async () => {
     const { port, seen } = await serve();
-    const front = await tlsFront(stage.server.sandboxUrl);
+    const front = await tlsFront(fixture.server.sandboxUrl);
     await opened.reach(front.port);
-    const sandbox = await stage
+    const sandbox = await fixture
       .client({ sandboxUrl: `https://localhost:${front.port}` })
       .sandboxes.get(closed.id);
     const link = await sandbox.url(port, { signed });

@@ -3,10 +3,10 @@ import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ProcessNotFoundError, type PtySession, type Sandbox } from '../../src/index.js';
 
-describeOnServer('terminals', (stage) => {
+describeOnServer('terminals', (fixture) => {
   let sandbox: Sandbox;
   beforeAll(async () => {
-    sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
   });
   afterAll(async () => {
     await sandbox?.kill();

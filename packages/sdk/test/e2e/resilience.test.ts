@@ -4,12 +4,12 @@ import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { ConnectionError, OutputLostError, type Sandbox, TimeoutError } from '../../src/index.js';
 
-describeOnServer('resilience', (stage) => {
+describeOnServer('resilience', (fixture) => {
   let proxy: Awaited<ReturnType<typeof chaosProxy>>;
   let sandbox: Sandbox;
   beforeAll(async () => {
-    proxy = await chaosProxy(stage.server.sandboxUrl);
-    sandbox = await stage.client({ sandboxUrl: proxy.url }).sandboxes.create({ timeoutMs: 600_000 });
+    proxy = await chaosProxy(fixture.server.sandboxUrl);
+    sandbox = await fixture.client({ sandboxUrl: proxy.url }).sandboxes.create({ timeoutMs: 600_000 });
   });
   afterAll(async () => {
     await sandbox?.kill();
@@ -48,7 +48,7 @@ describeOnServer('resilience', (stage) => {
         sandbox.commands.start(line(index), { stdin: true, keepOutputBytes: 1_000_000 }),
       ),
     );
-    const direct = await stage.client().sandboxes.get(sandbox.id);
+    const direct = await fixture.client().sandboxes.get(sandbox.id);
     const through = await Promise.all(commands.map(({ pid }) => direct.commands.connect(pid)));
     proxy.setDown(true);
     try {
@@ -79,7 +79,7 @@ describeOnServer('resilience', (stage) => {
     });
     const lost = run.catch((error: unknown) => error);
     await eventually('the program to run', () => begun);
-    const direct = await stage.client().sandboxes.get(sandbox.id);
+    const direct = await fixture.client().sandboxes.get(sandbox.id);
     const found = (await direct.commands.list()).find(({ args }) => args.includes(script));
     const running = found as NonNullable<typeof found>;
     proxy.setDown(true);
@@ -111,7 +111,7 @@ describeOnServer('resilience', (stage) => {
 
   it('gives the exit status of a command that ended while the connection was broken', async () => {
     const command = await sandbox.commands.start('read line; exit 6', { stdin: true });
-    const direct = await stage.client().sandboxes.get(sandbox.id);
+    const direct = await fixture.client().sandboxes.get(sandbox.id);
     const through = await direct.commands.connect(command.pid);
     proxy.setDown(true);
     try {
@@ -124,11 +124,11 @@ describeOnServer('resilience', (stage) => {
   });
 
   it('does not start a command again whose first answer never came', async () => {
-    const proxied = stage.client({ sandboxUrl: proxy.url });
+    const proxied = fixture.client({ sandboxUrl: proxy.url });
     const handle = await proxied.sandboxes.get(sandbox.id);
     await handle.commands.run('true');
     const before = (await sandbox.commands.list()).length;
-    const nowhere = await stage.client({ sandboxUrl: 'http://127.0.0.1:9' }).sandboxes.get(sandbox.id);
+    const nowhere = await fixture.client({ sandboxUrl: 'http://127.0.0.1:9' }).sandboxes.get(sandbox.id);
     await expect(nowhere.commands.run('sleep 608')).rejects.toSatisfy((error) => ConnectionError.is(error));
     expect((await sandbox.commands.list()).length).toBe(before);
   });
@@ -136,7 +136,7 @@ describeOnServer('resilience', (stage) => {
   it('limits the time until a command starts by requestTimeoutMs', async () => {
     const silent = await chaosProxy('http://192.0.2.1:9');
     try {
-      const handle = await stage.client({ sandboxUrl: silent.url }).sandboxes.get(sandbox.id);
+      const handle = await fixture.client({ sandboxUrl: silent.url }).sandboxes.get(sandbox.id);
       const failure = handle.commands.run('true', { requestTimeoutMs: 300 });
       await expect(failure).rejects.toSatisfy((error) => TimeoutError.is(error) || ConnectionError.is(error));
     } finally {

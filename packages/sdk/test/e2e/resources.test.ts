@@ -16,9 +16,9 @@ import {
 
 const unknownId = '3f8f0a3e-6c1b-4b59-9b0e-0f8f4d5b7a11';
 
-describeOnServer('the resources of a team', (stage) => {
+describeOnServer('the resources of a team', (fixture) => {
   it('keeps secrets: create, read, list, update, delete', async () => {
-    const { secrets } = stage.client();
+    const { secrets } = fixture.client();
     const created = await secrets.create({
       name: 'Api-Key',
       value: 'first-value',
@@ -46,7 +46,7 @@ describeOnServer('the resources of a team', (stage) => {
   });
 
   it('keeps volumes and what is in them', async () => {
-    const { volumes } = stage.client();
+    const { volumes } = fixture.client();
     const volume = await volumes.create('data-1');
     await expect(volumes.create('data-1')).rejects.toThrow(InvalidRequestError);
     expect((await volumes.list()).map(({ name }) => name)).toContain('data-1');
@@ -89,10 +89,11 @@ describeOnServer('the resources of a team', (stage) => {
   });
 
   it('mounts a volume into a sandbox', async (context) => {
-    const client = stage.client();
+    const client = fixture.client();
     const volume = await client.volumes.create('mounted');
     await volume.write('/from-outside', 'hello');
-    if (!stage.server.driver.capabilities.mounts) context.skip(`the ${stage.driver} driver has no mounts`);
+    if (!fixture.server.driver.capabilities.mounts)
+      context.skip(`the ${fixture.driver} driver has no mounts`);
     await using sandbox = await client.sandboxes.create({ volumeMounts: { '/data': volume } });
     expect(await sandbox.files.read('/data/from-outside')).toBe('hello');
     await sandbox.commands.run('echo back > /data/from-inside', { user: 'root' });
@@ -100,7 +101,7 @@ describeOnServer('the resources of a team', (stage) => {
   });
 
   it('sends events to webhooks, verifiably, and keeps what was sent', async () => {
-    const client = stage.client();
+    const client = fixture.client();
     const secret = 'a-signing-secret-of-at-least-32-characters';
     const received: { body: string; headers: Record<string, string | string[] | undefined> }[] = [];
     const receiver = createServer(async (request, response) => {
@@ -174,7 +175,7 @@ describeOnServer('the resources of a team', (stage) => {
   });
 
   it('lists snapshots and deletes them', async (context) => {
-    const client = stage.client();
+    const client = fixture.client();
     await using sandbox = await client.sandboxes.create();
     const snapshot = await sandbox
       .createSnapshot({ name: 'kept', memory: false })
@@ -188,7 +189,7 @@ describeOnServer('the resources of a team', (stage) => {
   });
 
   it('asks for the key when a wrong one is used', async () => {
-    const { secrets } = stage.client({ apiKey: `${stage.server.apiKey.slice(0, -4)}0000` });
+    const { secrets } = fixture.client({ apiKey: `${fixture.server.apiKey.slice(0, -4)}0000` });
     await expect(secrets.list()).rejects.toThrow(AuthenticationError);
   });
 });

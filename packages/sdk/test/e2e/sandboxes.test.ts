@@ -32,10 +32,10 @@ async function knock(address: string, { port, text = /./ }: { port?: number; tex
   return statusCode;
 }
 
-describeOnServer('sandboxes', (stage) => {
+describeOnServer('sandboxes', (fixture) => {
   let sandbox: Sandbox;
   beforeAll(async () => {
-    sandbox = await stage.client().sandboxes.create({
+    sandbox = await fixture.client().sandboxes.create({
       timeoutMs: 600_000,
       metadata: { suite: 'sandboxes', odd: 'a=b&c%d+e f' },
       envs: { GREETING: 'hello there' },
@@ -46,32 +46,32 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('creates one without options, from the base template', async () => {
-    await using created = await stage.client().sandboxes.create();
+    await using created = await fixture.client().sandboxes.create();
     expect(created.id).toMatch(/^i[a-z0-9]{20}$/);
     expect((await created.info()).state).toBe('running');
   });
 
   it('creates one from a template by name, and says when there is none', async () => {
-    await using created = await stage.client().sandboxes.create('base', { timeoutMs: 60_000 });
+    await using created = await fixture.client().sandboxes.create('base', { timeoutMs: 60_000 });
     expect(created.templateId).toBe(sandbox.templateId);
-    await expect(stage.client().sandboxes.create('no-such-template')).rejects.toSatisfy((error) =>
+    await expect(fixture.client().sandboxes.create('no-such-template')).rejects.toSatisfy((error) =>
       TemplateNotFoundError.is(error),
     );
   });
 
   describe('getOrCreate', () => {
     const named = async (name: string) =>
-      (await stage.client().sandboxes.list({ metadata: { name } }).toArray()).map(
+      (await fixture.client().sandboxes.list({ metadata: { name } }).toArray()).map(
         ({ sandboxId }) => sandboxId,
       );
     const kill = async (name: string) => {
-      for (const id of await named(name)) await stage.client().sandboxes.kill(id);
+      for (const id of await named(name)) await fixture.client().sandboxes.kill(id);
     };
 
     it('makes one sandbox of a name, however many ask at once, with any options', async () => {
       const made = await Promise.all(
         Array.from({ length: 6 }, (_, index) =>
-          stage
+          fixture
             .client()
             .sandboxes.getOrCreate({ name: 'Ünter-suchung #1', timeoutMs: 600_000 + 1000 * (index % 2) }),
         ),
@@ -84,17 +84,17 @@ describeOnServer('sandboxes', (stage) => {
 
     it('resumes a paused one, keeps other metadata, and begins anew where it was killed', async () => {
       const options = { name: 'kept', metadata: { team: 'a' }, timeoutMs: 120_000 };
-      const first = await stage.client().sandboxes.getOrCreate(options);
+      const first = await fixture.client().sandboxes.getOrCreate(options);
       await first.files.write('note', 'still here');
       await first.pause();
-      const again = await stage.client().sandboxes.getOrCreate(options);
+      const again = await fixture.client().sandboxes.getOrCreate(options);
       expect(again.id).toBe(first.id);
       expect(await again.files.read('note')).toBe('still here');
       expect((await again.info()).metadata).toEqual({ team: 'a', name: 'kept' });
       const ids = new Set([first.id]);
       for (let round = 0; round < 3; round += 1) {
         await kill('kept');
-        const next = await stage.client().sandboxes.getOrCreate({ ...options, timeoutMs: 600_000 + round });
+        const next = await fixture.client().sandboxes.getOrCreate({ ...options, timeoutMs: 600_000 + round });
         expect(ids).not.toContain(next.id);
         ids.add(next.id);
       }
@@ -102,7 +102,7 @@ describeOnServer('sandboxes', (stage) => {
     });
 
     it('gives the failure of a create, and makes the sandbox once it can be made', async () => {
-      const { sandboxes } = stage.client();
+      const { sandboxes } = fixture.client();
       for (let round = 0; round < 2; round += 1)
         await expect(sandboxes.getOrCreate({ name: 'unlucky', template: 'no-such' })).rejects.toSatisfy(
           (error) => TemplateNotFoundError.is(error),
@@ -134,7 +134,7 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('lists by metadata with odd characters, page by page and item by item', async () => {
-    const { sandboxes } = stage.client();
+    const { sandboxes } = fixture.client();
     const others = await Promise.all(
       [1, 2].map((number) => sandboxes.create({ metadata: { group: 'g', number: String(number) } })),
     );
@@ -173,7 +173,7 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('gives a second handle by connect and by get', async () => {
-    const { sandboxes } = stage.client();
+    const { sandboxes } = fixture.client();
     for (const handle of [
       await sandboxes.connect(sandbox.id, { timeoutMs: 600_000 }),
       await sandboxes.get(sandbox.id),
@@ -189,11 +189,11 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('distinguishes running from deleted, also in the error of a command', async () => {
-    const created = await stage.client().sandboxes.create();
+    const created = await fixture.client().sandboxes.create();
     expect(await created.isRunning()).toBe(true);
     expect(await created.kill()).toBe(true);
     expect(await created.kill()).toBe(false);
-    expect(await stage.client().sandboxes.kill(created.id)).toBe(false);
+    expect(await fixture.client().sandboxes.kill(created.id)).toBe(false);
     expect(await created.isRunning()).toBe(false);
     const failure = created.commands.run('true');
     await expect(failure).rejects.toSatisfy((error) => SandboxGoneError.is(error));
@@ -203,7 +203,7 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('ends a running command with the fate of its sandbox', async () => {
-    const created = await stage.client().sandboxes.create();
+    const created = await fixture.client().sandboxes.create();
     const command = await created.commands.start('echo on; sleep 600');
     const reader = command[Symbol.asyncIterator]();
     await reader.next();
@@ -213,17 +213,17 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('pauses and resumes, with what was on its disk', async (context) => {
-    const created = await stage.client().sandboxes.create({ timeoutMs: 300_000 });
+    const created = await fixture.client().sandboxes.create({ timeoutMs: 300_000 });
     try {
       await created.commands.run('echo kept > note');
-      const memory = stage.server.driver.capabilities.memorySnapshot ? undefined : false;
+      const memory = fixture.server.driver.capabilities.memorySnapshot ? undefined : false;
       if (memory === false)
-        console.warn(`pause without memory: the ${stage.driver} driver keeps none (${context.task.name})`);
+        console.warn(`pause without memory: the ${fixture.driver} driver keeps none (${context.task.name})`);
       expect(await created.pause({ memory })).toBe(true);
       expect(await created.pause({ memory })).toBe(false);
       expect((await created.info()).state).toBe('paused');
       expect(await created.isRunning()).toBe(false);
-      expect((await stage.client().sandboxes.get(created.id)).id).toBe(created.id);
+      expect((await fixture.client().sandboxes.get(created.id)).id).toBe(created.id);
       await created.resume({ timeoutMs: 300_000 });
       expect(await created.isRunning()).toBe(true);
       expect((await created.commands.run('cat note')).stdout).toBe('kept\n');
@@ -233,9 +233,9 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('pauses and resumes with a program that continues counting', async (context) => {
-    if (!stage.server.driver.capabilities.memorySnapshot)
-      return context.skip(`the ${stage.driver} driver keeps no memory`);
-    const created = await stage.client().sandboxes.create({ timeoutMs: 300_000 });
+    if (!fixture.server.driver.capabilities.memorySnapshot)
+      return context.skip(`the ${fixture.driver} driver keeps no memory`);
+    const created = await fixture.client().sandboxes.create({ timeoutMs: 300_000 });
     try {
       const line = 'n=0; while read -r word; do n=$((n + 1)); echo "$n $word"; done';
       const before = await created.commands.start(line, { stdin: true, tag: 'counter' });
@@ -257,8 +257,8 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('forks, and gives each fork or its error', async (context) => {
-    if (!stage.server.driver.capabilities.memorySnapshot)
-      return context.skip(`the ${stage.driver} driver keeps no memory`);
+    if (!fixture.server.driver.capabilities.memorySnapshot)
+      return context.skip(`the ${fixture.driver} driver keeps no memory`);
     await sandbox.commands.run('echo from the source > origin');
     const forks = await sandbox.fork({ count: 2, timeoutMs: 600_000 });
     try {
@@ -274,8 +274,8 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('forks a terminal session into eight, each of which continues by itself', async (context) => {
-    if (!stage.server.driver.capabilities.memorySnapshot)
-      return context.skip(`the ${stage.driver} driver keeps no memory`);
+    if (!fixture.server.driver.capabilities.memorySnapshot)
+      return context.skip(`the ${fixture.driver} driver keeps no memory`);
     const watch = async (from: Sandbox, pid: number) => {
       const decoder = new TextDecoder();
       let text = '';
@@ -313,8 +313,8 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('runs a function on forks and kills each of them', async (context) => {
-    if (!stage.server.driver.capabilities.memorySnapshot)
-      return context.skip(`the ${stage.driver} driver keeps no memory`);
+    if (!fixture.server.driver.capabilities.memorySnapshot)
+      return context.skip(`the ${fixture.driver} driver keeps no memory`);
     const ids: string[] = [];
     const results = await sandbox.withForks(
       2,
@@ -329,14 +329,14 @@ describeOnServer('sandboxes', (stage) => {
       { ok: true, value: '42\n' },
       { ok: false, error: new Error('this one fails') },
     ]);
-    for (const id of ids) expect(await stage.client().sandboxes.kill(id)).toBe(false);
+    for (const id of ids) expect(await fixture.client().sandboxes.kill(id)).toBe(false);
   });
 
   it('takes a snapshot that sandboxes are created from', async (context) => {
-    const { memorySnapshot } = stage.server.driver.capabilities;
+    const { memorySnapshot } = fixture.server.driver.capabilities;
     if (!memorySnapshot)
       console.warn(
-        `snapshot of files only: the ${stage.driver} driver keeps no memory (${context.task.name})`,
+        `snapshot of files only: the ${fixture.driver} driver keeps no memory (${context.task.name})`,
       );
     await sandbox.commands.run('echo stored > stored');
     const snapshot = await sandbox.createSnapshot({
@@ -344,15 +344,15 @@ describeOnServer('sandboxes', (stage) => {
       ...(memorySnapshot ? {} : { memory: false }),
     });
     expect(snapshot.names[0]).toContain('kept');
-    await using created = await stage.client().sandboxes.create({ template: snapshot.snapshotId });
+    await using created = await fixture.client().sandboxes.create({ template: snapshot.snapshotId });
     expect((await created.commands.run('cat stored')).stdout).toBe('stored\n');
   });
 
   it('reads metrics of one and of many', async () => {
-    await stage.server.sampleNow();
+    await fixture.server.sampleNow();
     const [sample] = await sandbox.metrics();
     expect(sample?.memoryTotalBytes).toBeGreaterThan(0);
-    const many = await stage.client().sandboxes.metrics([sandbox.id, sandbox.id, `i${'0'.repeat(20)}`]);
+    const many = await fixture.client().sandboxes.metrics([sandbox.id, sandbox.id, `i${'0'.repeat(20)}`]);
     expect(Object.keys(many)).toEqual([sandbox.id]);
   });
 
@@ -380,7 +380,7 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('reads and follows the log of a sandbox that was killed, by its id', async () => {
-    const { sandboxes } = stage.client();
+    const { sandboxes } = fixture.client();
     const created = await sandboxes.create();
     await created.commands.run('echo last words');
     await eventually('the line in the log', async () => (await created.logs()).length > 0);
@@ -393,7 +393,7 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('follows a burst of 5,000 lines without losing or repeating one, from the end of what was there', async () => {
-    const created = await stage.client().sandboxes.create();
+    const created = await fixture.client().sandboxes.create();
     await created.commands.run('seq 1 2500');
     await eventually('the lines in the log', async () => (await created.logs({ search: '2500' })).length > 0);
     const numbers: number[] = [];
@@ -406,7 +406,7 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('ends following the log of a sandbox that is deleted', async () => {
-    const created = await stage.client().sandboxes.create();
+    const created = await fixture.client().sandboxes.create();
     await created.kill();
     const entries = [];
     for await (const entry of created.logs.follow({ pollIntervalMs: 10 })) entries.push(entry);
@@ -414,8 +414,8 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('replaces what it may reach', async () => {
-    const closed = stage.server.driver.capabilities.networkIsolation;
-    const own = await stage.client().sandboxes.create({ allowInternetAccess: closed ? false : undefined });
+    const closed = fixture.server.driver.capabilities.networkIsolation;
+    const own = await fixture.client().sandboxes.create({ allowInternetAccess: closed ? false : undefined });
     try {
       const denyOut = closed ? ['0.0.0.0/0'] : [];
       await own.updateNetwork({ denyOut });
@@ -427,7 +427,7 @@ describeOnServer('sandboxes', (stage) => {
 
   it('changes what it reaches, or passes on that a network rule cannot be enforced', async () => {
     const update = sandbox.updateNetwork({ denyOut: ['192.0.2.0/24'] });
-    if (stage.server.driver.capabilities.egressPolicy) {
+    if (fixture.server.driver.capabilities.egressPolicy) {
       await update;
       await sandbox.updateNetwork({});
       return;
@@ -456,7 +456,7 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('reaches a private port through a handle that was got, and not without its token', async () => {
-    const { sandboxes } = stage.client();
+    const { sandboxes } = fixture.client();
     await using closed = await sandboxes.create({ network: { allowPublicTraffic: false } });
     expect(closed.trafficAccessToken).toMatch(/./);
     const got = await sandboxes.get(closed.id);
@@ -464,14 +464,14 @@ describeOnServer('sandboxes', (stage) => {
     // Nothing listens there: the gateway looked, which it does only for who may ask.
     expect((await got.fetch(1)).status).toBe(502);
     const headers = { 'Svc-Sandbox-Id': closed.id, 'Svc-Sandbox-Port': '1' };
-    const stranger = await fetch(stage.server.sandboxUrl, { headers });
+    const stranger = await fetch(fixture.server.sandboxUrl, { headers });
     expect(stranger.status).toBe(403);
     await stranger.body?.cancel();
     expect(sandbox.trafficAccessToken).toBeUndefined();
   });
 
   it('signs links that open a private port over pause and resume, and no port of a fork', async () => {
-    const { sandboxes } = stage.client();
+    const { sandboxes } = fixture.client();
     const closed = await sandboxes.create({ network: { allowPublicTraffic: false }, timeoutMs: 120_000 });
     const signed = { expiresInMs: 60_000 };
     const link = await closed.url(1, { signed });
@@ -480,7 +480,7 @@ describeOnServer('sandboxes', (stage) => {
     expect(await knock(closed.url(1))).toBe(403);
     expect(await knock(await closed.url(2, { signed }), { port: 1 })).toBe(403);
     expect(link).not.toContain(closed.trafficAccessToken);
-    if (stage.server.driver.capabilities.memorySnapshot) {
+    if (fixture.server.driver.capabilities.memorySnapshot) {
       const [fork] = await closed.fork({ timeoutMs: 600_000 });
       if (!fork?.ok) throw fork?.error;
       const { search } = new URL(link);
@@ -498,9 +498,9 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('resumes with another end of its life', async (context) => {
-    if (!stage.server.driver.capabilities.memorySnapshot)
-      return context.skip(`the ${stage.driver} driver keeps no memory`);
-    await using created = await stage.client().sandboxes.create();
+    if (!fixture.server.driver.capabilities.memorySnapshot)
+      return context.skip(`the ${fixture.driver} driver keeps no memory`);
+    await using created = await fixture.client().sandboxes.create();
     await expect(created.resume({ autoPause: true })).rejects.toSatisfy((error) => ConflictError.is(error));
     await created.pause();
     await created.resume({ autoPause: true, timeoutMs: 60_000 });
@@ -508,25 +508,25 @@ describeOnServer('sandboxes', (stage) => {
   });
 
   it('reads the team', async () => {
-    const team = await stage.client().team();
+    const team = await fixture.client().team();
     expect(team.limits.maxTimeoutMs).toBeGreaterThan(60_000);
   });
 
   it('gives the raw clients', async () => {
-    const { data, response } = await stage.client().platform.GET('/v2/sandboxes', {});
+    const { data, response } = await fixture.client().platform.GET('/v2/sandboxes', {});
     expect([response.status, data?.some(({ sandboxID }) => sandboxID === sandbox.id)]).toEqual([200, true]);
     const daemon = await sandbox.daemon;
     expect((await daemon.process.list({})).processes).toBeDefined();
   });
 
   it('names what is wrong with the key and the address', async () => {
-    await expect(stage.client({ apiKey: '' }).team()).rejects.toSatisfy((error) =>
+    await expect(fixture.client({ apiKey: '' }).team()).rejects.toSatisfy((error) =>
       AuthenticationError.is(error),
     );
-    await expect(stage.client({ apiKey: `svc_${'0'.repeat(40)}` }).team()).rejects.toMatchObject({
+    await expect(fixture.client({ apiKey: `svc_${'0'.repeat(40)}` }).team()).rejects.toMatchObject({
       status: 401,
     });
-    const nowhere = stage.client({ apiUrl: 'http://127.0.0.1:9', maxRetries: 0 });
+    const nowhere = fixture.client({ apiUrl: 'http://127.0.0.1:9', maxRetries: 0 });
     await expect(nowhere.team()).rejects.toSatisfy((error) => ConnectionError.is(error));
   });
 });

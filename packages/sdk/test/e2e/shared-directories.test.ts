@@ -179,7 +179,7 @@ const belowLinks: Record<string, (sandbox: Sandbox, link: string, scratch: strin
 // Hosts of Debian and others set fs.protected_regular, _fifos, _symlinks, _hardlinks: the gate sets them, too.
 describeOnServer(
   'in directories that everyone may write to',
-  (stage) => {
+  (fixture) => {
     let sandbox: Sandbox;
     let scratch: string;
     let count = 0;
@@ -189,7 +189,7 @@ describeOnServer(
         expect(setting, `sysctl -w fs.protected_${name}=${value}`).toBeGreaterThanOrEqual(value);
       }
       scratch = await mkdtemp(join(tmpdir(), 'svc-shared-'));
-      sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+      sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
     });
     afterAll(async () => {
       await sandbox?.kill();

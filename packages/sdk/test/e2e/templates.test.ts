@@ -11,7 +11,7 @@ import {
   TemplateNotFoundError,
 } from '../../src/index.js';
 
-describeOnServer('client.templates', (stage) => {
+describeOnServer('client.templates', (fixture) => {
   let context: string;
   beforeAll(async () => {
     context = await mkdtemp(join(tmpdir(), 'svc-context-'));
@@ -26,7 +26,7 @@ describeOnServer('client.templates', (stage) => {
   it('builds from a base with files, variables and commands, and sandboxes have it all', {
     timeout: 180_000,
   }, async () => {
-    const client = stage.client();
+    const client = fixture.client();
     const template = Template.from('base', { contextDir: context, ignore: 'node_modules' })
       .env({ GREETING: 'hello' })
       .copy('app', 'app')
@@ -90,7 +90,7 @@ describeOnServer('client.templates', (stage) => {
   });
 
   it('says which step failed, and what it printed', { timeout: 120_000 }, async () => {
-    const client = stage.client();
+    const client = fixture.client();
     const template = Template.from('base').run('true').run('echo oh no >&2; exit 7');
     const build = await client.templates.build(template, { name: 'fails' });
     const failure = await build.wait().catch((error: unknown) => error);
@@ -104,7 +104,7 @@ describeOnServer('client.templates', (stage) => {
   });
 
   it('finds missing files before the service hears of a build', async () => {
-    const client = stage.client();
+    const client = fixture.client();
     const template = Template.from('base', { contextDir: context }).copy('absent', 'x');
     await expect(client.templates.build(template, { name: 'never' })).rejects.toThrow(InvalidRequestError);
     expect(await client.templates.exists('never')).toBe(false);

@@ -9,11 +9,11 @@ import { plain, recordSpans } from '../support/span-recorder.js';
 /** Answers every request with the headers that it got. */
 const echo = `require("http").createServer((req, res) => res.end(JSON.stringify(req.headers))).listen(PORT)`;
 
-describeOnServer('spans of the SDK', (stage) => {
+describeOnServer('spans of the SDK', (fixture) => {
   let recorded: ReturnType<typeof recordSpans>;
   let sandbox: Sandbox;
   const traced = (options: ClientOptions = {}, more: Parameters<typeof openTelemetry>[0] = {}): Client =>
-    stage.client({ ...options, telemetry: openTelemetry({ ...recorded, ...more }) });
+    fixture.client({ ...options, telemetry: openTelemetry({ ...recorded, ...more }) });
   beforeAll(async () => {
     recorded = recordSpans();
     sandbox = await traced().sandboxes.create({ timeoutMs: 600_000 });
@@ -66,7 +66,7 @@ describeOnServer('spans of the SDK', (stage) => {
     expect(plain(await recorded.only('files.read')).attributes).toMatchObject({ 'svc.io.received': 20 });
     expect(plain(await recorded.only('sandboxes.kill')).attributes).toMatchObject({ 'svc.sandbox.id': id });
     const text = recorded.text();
-    for (const secret of ['never-shown', 'key-in-the-line', 'notes.txt', stage.server.apiKey])
+    for (const secret of ['never-shown', 'key-in-the-line', 'notes.txt', fixture.server.apiKey])
       expect(text).not.toContain(secret);
   });
 

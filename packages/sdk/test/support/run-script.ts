@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Stage } from '@svc/support/testing/on-server';
+import type { Fixture } from '@svc/support/testing/on-server';
 
 /** The end of a program of its own that uses the SDK. */
 export interface ScriptRun {
@@ -12,14 +12,14 @@ export interface ScriptRun {
   lingeredMs: number;
 }
 
-/** Runs a module body, which finds `Sandbox` in scope, in a Node of its own against the server of the stage. */
-export async function runScript(stage: Stage, body: string, limitMs = 60_000): Promise<ScriptRun> {
+/** Runs a module body, which finds `Sandbox` in scope, in a Node of its own against the server of the fixture. */
+export async function runScript(fixture: Fixture, body: string, limitMs = 60_000): Promise<ScriptRun> {
   const directory = await mkdtemp(join(tmpdir(), 'svc-exit-'));
   try {
     const script = join(directory, 'script.ts');
     const sdk = JSON.stringify(new URL('../../src/index.ts', import.meta.url).pathname);
     await writeFile(script, `import { Sandbox } from ${sdk};\n${body}\n`);
-    const { apiUrl, sandboxUrl, apiKey } = stage.server;
+    const { apiUrl, sandboxUrl, apiKey } = fixture.server;
     const env = {
       PATH: process.env.PATH,
       HOME: directory,

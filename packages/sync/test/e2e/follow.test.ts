@@ -8,7 +8,7 @@ import { describeOnServer } from '@svc/support/testing/on-server';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type DirectorySync, type SyncEvent, type SyncOptions, syncDirectory } from '../../src/index.js';
 
-describeOnServer('a synchronization that continues', (stage) => {
+describeOnServer('a synchronization that continues', (fixture) => {
   let sandbox: Sandbox;
   let local: string;
   let remote: string;
@@ -16,7 +16,7 @@ describeOnServer('a synchronization that continues', (stage) => {
   let events: SyncEvent[] = [];
   const running: DirectorySync[] = [];
   beforeAll(async () => {
-    sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
   });
   afterAll(() => sandbox?.kill());
   beforeEach(async () => {
@@ -109,9 +109,9 @@ describeOnServer('a synchronization that continues', (stage) => {
   });
 
   it('continues when the service is back, and keeps both versions of what both sides changed meanwhile', async () => {
-    const proxy = await chaosProxy(stage.server.sandboxUrl);
+    const proxy = await chaosProxy(fixture.server.sandboxUrl);
     try {
-      const through = await stage.client({ sandboxUrl: proxy.url }).sandboxes.get(sandbox.id);
+      const through = await fixture.client({ sandboxUrl: proxy.url }).sandboxes.get(sandbox.id);
       await writeFile(join(local, 'a'), 'old');
       await writeFile(join(local, 'b'), 'old');
       const sync = await follow({}, through);
@@ -136,7 +136,7 @@ describeOnServer('a synchronization that continues', (stage) => {
   });
 
   it('waits while the sandbox is paused, and continues with what was changed meanwhile', async () => {
-    const own = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    const own = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
     try {
       await writeFile(join(local, 'a'), '1');
       const sync = await follow({}, own);
@@ -156,7 +156,7 @@ describeOnServer('a synchronization that continues', (stage) => {
   });
 
   it('ends, and says why, when the sandbox is killed, and leaves the files here alone', async () => {
-    const own = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    const own = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
     await writeFile(join(local, 'a'), '1');
     const sync = await follow({}, own);
     const ended = sync.ended.then(

@@ -7,11 +7,11 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { syncDirectory } from '../../src/index.js';
 
 describe.runIf(process.env.SVC_HEAVY === '1')('with SVC_HEAVY=1', () => {
-  describeOnServer('syncDirectory at size', (stage) => {
+  describeOnServer('syncDirectory at size', (fixture) => {
     let sandbox: Sandbox;
     let local: string;
     beforeAll(async () => {
-      sandbox = await stage.client().sandboxes.create({ timeoutMs: 1_800_000 });
+      sandbox = await fixture.client().sandboxes.create({ timeoutMs: 1_800_000 });
     });
     afterAll(() => sandbox?.kill());
     beforeEach(async () => {

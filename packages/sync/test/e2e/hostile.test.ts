@@ -16,12 +16,12 @@ const programs = {
   tar: 'if [ "$1" = -c ]; then cat >/dev/null; cat "$HOME/lies/archive"; else exec /usr/bin/tar "$@"; fi',
 };
 
-describeOnServer('a hostile sandbox', (stage) => {
+describeOnServer('a hostile sandbox', (fixture) => {
   let sandbox: Sandbox;
   let scratch: string;
   let local: string;
   beforeAll(async () => {
-    sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
     await sandbox.files.writeMany(
       Object.entries(programs).map(([name, text]) => ({
         path: `evil/${name}`,

@@ -30,14 +30,14 @@ async function treeOf(root: string): Promise<Record<string, string>> {
   return tree;
 }
 
-describeOnServer('syncDirectory', (stage) => {
+describeOnServer('syncDirectory', (fixture) => {
   let sandbox: Sandbox;
   let local: string;
   let remote: string;
   let count = 0;
   const running: DirectorySync[] = [];
   beforeAll(async () => {
-    sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
   });
   afterAll(() => sandbox?.kill());
   beforeEach(async () => {

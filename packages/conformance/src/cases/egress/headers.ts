@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { createPublicKey, type JsonWebKey, verify } from 'node:crypto';
 import type { Draft } from '../../case.js';
 import { unique } from '../../requests/samples.js';
-import type { PlayedServer } from '../../targets/target.js';
+import type { EgressServer } from '../../targets/target.js';
 import { callOk } from '../../wire/call.js';
-import { CLOSED, ownName, played, seenOf } from './played.js';
+import { CLOSED, egressCase, ownName, seenOf } from './fake-internet.js';
 
 const ruled = (host: string, headers: Record<string, string>) => ({
   ...CLOSED,
@@ -14,7 +14,7 @@ const ruled = (host: string, headers: Record<string, string>) => ({
 
 /** Headers that requests get on the way out. */
 export const headerCases: Draft[] = [
-  played(
+  egressCase(
     'rules set headers for their host alone, over HTTPS and those without placeholders over HTTP',
     ['createSandboxV2', 'success'],
     async (create, server) => {
@@ -32,7 +32,7 @@ export const headerCases: Draft[] = [
       assert.deepEqual([unruled['x-static'], unruled['x-key']], [undefined, undefined]);
     },
   ),
-  played(
+  egressCase(
     'a secret is put in with its current version, and nothing is sent once it is revoked',
     ['updateSecret', 'success'],
     async (create, server) => {
@@ -53,7 +53,7 @@ export const headerCases: Draft[] = [
       assert.equal(seenOf(server, host).length, before, 'nothing was sent');
     },
   ),
-  played(
+  egressCase(
     'an identity token is one that the published documents verify, for its audience and its sandbox',
     ['createSandboxV2', 'success'],
     async (create, server) => {
@@ -72,7 +72,7 @@ export const headerCases: Draft[] = [
 ];
 
 /** The claims of a token, once a published key fits its signature. */
-async function verified(server: PlayedServer, token: string): Promise<Record<string, unknown>> {
+async function verified(server: EgressServer, token: string): Promise<Record<string, unknown>> {
   const [head = '', body = '', signature = ''] = token.split('.');
   const read = (text: string) =>
     JSON.parse(Buffer.from(text, 'base64url').toString('utf8')) as Record<string, unknown>;

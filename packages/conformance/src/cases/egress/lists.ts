@@ -3,7 +3,7 @@ import { eventually } from '@svc/support/eventually';
 import type { Draft } from '../../case.js';
 import { kill } from '../../requests/sandboxes.js';
 import { callOk } from '../../wire/call.js';
-import { CLOSED, ownName, played, playedSandbox, WORLD } from './played.js';
+import { CLOSED, egressCase, egressSandbox, ownName, WORLD } from './fake-internet.js';
 
 interface Traffic {
   totals: Record<'allowed' | 'denied' | 'bytesReceived', number>;
@@ -12,7 +12,7 @@ interface Traffic {
 
 /** Which connections leave, and their reports. */
 export const listCases: Draft[] = [
-  played(
+  egressCase(
     'allowOut and denyOut decide by name and by address, and private addresses are denied under any rule',
     ['createSandboxV2', 'success'],
     async (create) => {
@@ -34,7 +34,7 @@ export const listCases: Draft[] = [
         assert.equal(await sandbox.status(url), expected, url);
     },
   ),
-  played(
+  egressCase(
     'without internet access only what allowOut names is reached, and denied ranges are closed alone',
     ['createSandboxV2', 'success'],
     async (create) => {
@@ -52,7 +52,7 @@ export const listCases: Draft[] = [
       }
     },
   ),
-  played(
+  egressCase(
     'the way out of a running sandbox changes at once, and what is omitted is cleared',
     ['updateSandboxNetwork', 'success'],
     async (create) => {
@@ -69,7 +69,7 @@ export const listCases: Draft[] = [
       }
     },
   ),
-  played(
+  egressCase(
     'a paused sandbox keeps its rules, and a fork has them',
     ['forkSandbox', 'success', { needs: ['memory'] }],
     async (create, server) => {
@@ -82,7 +82,7 @@ export const listCases: Draft[] = [
       );
       const { sandboxID, envdAccessToken } = forked!.sandbox;
       const ids = { sandboxId: sandboxID, accessToken: envdAccessToken };
-      const copy = playedSandbox(server, { ...sandbox, ...ids });
+      const copy = egressSandbox(server, { ...sandbox, ...ids });
       await callOk(server, 'pauseSandbox', 204, sandbox.request);
       await callOk(server, 'resumeSandbox', 201, { ...sandbox.request, body: { timeout: 300 } });
       for (const each of [sandbox, copy]) {
@@ -92,7 +92,7 @@ export const listCases: Draft[] = [
       await kill(server, sandboxID);
     },
   ),
-  played(
+  egressCase(
     'what left is counted by destination with the rule that decided, what was denied is in the log',
     ['getSandboxEgress', 'success'],
     async (create, server) => {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { PROXY_USER } from '@svc/runtime/testing';
 import type { Draft } from '../../case.js';
 import { assertFailure, call, callOk } from '../../wire/call.js';
-import { CLOSED, ownName, played, seenOf, WORLD } from './played.js';
+import { CLOSED, egressCase, ownName, seenOf, WORLD } from './fake-internet.js';
 
 /** Everything through a proxy of the team's own. */
 export const proxyCases: Draft[] = [
-  played(
+  egressCase(
     'an egress proxy carries what is allowed, by name and by TLS where it speaks it, and fails closed',
     ['updateSandboxNetwork', 'success', { needs: ['teams'] }],
     async (create, server) => {
@@ -40,7 +40,7 @@ export const proxyCases: Draft[] = [
       assert.ok(!JSON.stringify(record).includes(PROXY_USER.password), 'no password is shown');
     },
   ),
-  played(
+  egressCase(
     'an egress proxy needs the flag of its team, and an address of the public internet',
     ['createSandboxV2', '403 egressProxy', { needs: ['teams'] }],
     async (_create, server) => {

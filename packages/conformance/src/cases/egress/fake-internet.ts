@@ -2,29 +2,29 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { type Seen, WORLD } from '@svc/runtime/testing';
 import { type Covers, check, type Draft } from '../../case.js';
-import type { PlayedServer, TestSandbox } from '../../targets/target.js';
+import type { EgressServer, TestSandbox } from '../../targets/target.js';
 import { type Api, callOk } from '../../wire/call.js';
 import { run as runInside } from '../../wire/run.js';
 
 export { WORLD };
 
-type Create = (body?: Record<string, unknown>, api?: Api) => Promise<ReturnType<typeof playedSandbox>>;
+type Create = (body?: Record<string, unknown>, api?: Api) => Promise<ReturnType<typeof egressSandbox>>;
 
 /**
- * A case in sandboxes of a server in the played internet, which end with it. Its time is for starting that, and programs
+ * A case in sandboxes of a server in the fake internet, which end with it. Its time is for starting that, and programs
  * there.
  */
-export function played(
+export function egressCase(
   name: string,
   [operation, expects, { needs = [] } = {}]: Covers,
-  run: (create: Create, server: PlayedServer) => Promise<unknown>,
+  run: (create: Create, server: EgressServer) => Promise<unknown>,
 ): Draft {
   const conditions = { needs: ['internet', ...needs] } as const;
   return check(name, [operation, expects, conditions], async (target) => {
-    const server = await target.played();
+    const server = await target.egressServer();
     const ends: (() => Promise<unknown>)[] = [];
     await run(async (body, api = server) => {
-      const sandbox = playedSandbox(server, await server.newSandbox(body, api), api);
+      const sandbox = egressSandbox(server, await server.newSandbox(body, api), api);
       ends.push(async () => await callOk(api, 'killSandbox', 204, sandbox.request));
       return sandbox;
     }, server);
@@ -32,8 +32,8 @@ export function played(
   });
 }
 
-/** A sandbox, and what programs in it get of the played internet. */
-export function playedSandbox(server: PlayedServer, sandbox: TestSandbox, api: Api = server) {
+/** A sandbox, and what programs in it get of the fake internet. */
+export function egressSandbox(server: EgressServer, sandbox: TestSandbox, api: Api = server) {
   const request = { path: { sandboxID: sandbox.sandboxId } };
   /** The status of the answer, or `no`. */
   const status = async (url: string) => {
@@ -69,7 +69,7 @@ export const CLOSED = { denyOut: ['0.0.0.0/0'] };
 export const ownName = () => `c${randomBytes(6).toString('hex')}.one.test`;
 
 /** Returns the requests that a host of the fake internet saw: of a web server by its name, of a proxy by its targets. */
-export function seenOf({ internet }: PlayedServer, host: string): Seen[] {
+export function seenOf({ internet }: EgressServer, host: string): Seen[] {
   return internet.seen.filter((seen) => {
     const headers = seen.headers as Record<string, string> | undefined;
     return seen.host === host || headers?.host === host;

@@ -4,12 +4,12 @@ import path from 'node:path';
 import { startFakeInternet, WORLD } from '@svc/runtime/testing';
 import { startServerProcess } from '../crash/server-process.js';
 import type { Tier } from '../embedded-options.js';
-import { SandboxShelf } from './sandboxes.js';
-import type { PlayedServer } from './target.js';
+import { SandboxPool } from './sandboxes.js';
+import type { EgressServer } from './target.js';
 import { createTeam } from './teams.js';
 
-/** Starts a server in a network of its own, where the only internet is a played one. */
-export async function startPlayedServer(tier: Tier): Promise<PlayedServer & { close(): Promise<void> }> {
+/** Starts a server in a network of its own, where the only internet is a fake. */
+export async function startEgressServer(tier: Tier): Promise<EgressServer & { close(): Promise<void> }> {
   const closing: (() => Promise<unknown>)[] = [];
   const close = async () => {
     for (const end of closing.splice(0).reverse()) await end();
@@ -31,12 +31,12 @@ export async function startPlayedServer(tier: Tier): Promise<PlayedServer & { cl
     const api = { apiUrl: await reach(server.apiUrl), apiKey: server.apiKey };
     const sandboxUrl = await reach(server.sandboxUrl);
     const operatorUrl = await reach(server.operatorUrl!);
-    const shelf = new SandboxShelf(api, sandboxUrl, 'base');
+    const pool = new SandboxPool(api, sandboxUrl, 'base');
     return {
       ...api,
       sandboxUrl,
       internet,
-      newSandbox: (options, from) => shelf.create(options, from),
+      newSandbox: (options, from) => pool.create(options, from),
       team: (options) =>
         createTeam({ apiUrl: api.apiUrl, operatorUrl, operatorToken: server.operatorToken }, options),
       close,

@@ -21,7 +21,7 @@ export async function whyNot(driver: DriverOfPages): Promise<string | undefined>
 }
 
 /** One server for the pages that run on a driver. Programs of different pages are of different teams, so that they do not meet. */
-export class Stage implements AsyncDisposable {
+export class Fixture implements AsyncDisposable {
   readonly #local: LocalServer;
   #teams = 0;
 
@@ -29,8 +29,8 @@ export class Stage implements AsyncDisposable {
     this.#local = local;
   }
 
-  static async open(driver: DriverOfPages): Promise<Stage> {
-    return new Stage(await startLocalServer(driver, { headerPrefixes: ['E2b-'] }));
+  static async open(driver: DriverOfPages): Promise<Fixture> {
+    return new Fixture(await startLocalServer(driver, { headerPrefixes: ['E2b-'] }));
   }
 
   /** Runs a program of a page (TypeScript) as its reader would: in a directory of their own, with the packages installed. */

@@ -4,7 +4,7 @@ import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';
 
 /** A server, a browser, and what the tests of the dashboard do with both. */
-export interface Stage extends AsyncDisposable {
+export interface Fixture extends AsyncDisposable {
   local: LocalServer;
   client: Client;
   /** Address of the dashboard. */
@@ -16,12 +16,12 @@ export interface Stage extends AsyncDisposable {
   signedIn(theme?: 'light' | 'dark'): Promise<{ page: Page; context: BrowserContext; problems: string[] }>;
 }
 
-export async function startStage(driver?: 'process' | 'linux'): Promise<Stage> {
+export async function startFixture(driver?: 'process' | 'linux'): Promise<Fixture> {
   const local = await startLocalServer(driver);
   const { apiUrl, sandboxUrl, apiKey, operatorUrl, operatorToken } = local.server;
   const launched = await launchChromium([Number(new URL(operatorUrl ?? '').port)]);
   const { browser } = launched;
-  const stage: Stage = {
+  const fixture: Fixture = {
     local,
     client: new Client({ apiUrl, sandboxUrl, apiKey, logLevel: 'off' }),
     url: `${operatorUrl}/dashboard/`,
@@ -43,8 +43,8 @@ export async function startStage(driver?: 'process' | 'linux'): Promise<Stage> {
       return { page, context, problems };
     },
     signedIn: async (theme) => {
-      const opened = await stage.open(theme);
-      await opened.page.goto(stage.url);
+      const opened = await fixture.open(theme);
+      await opened.page.goto(fixture.url);
       await opened.page.getByLabel('Operator token').fill(operatorToken);
       await opened.page.getByRole('button', { name: 'Sign in' }).click();
       await opened.page.getByRole('heading', { name: 'Sandboxes' }).waitFor();
@@ -55,5 +55,5 @@ export async function startStage(driver?: 'process' | 'linux'): Promise<Stage> {
       await local[Symbol.asyncDispose]();
     },
   };
-  return stage;
+  return fixture;
 }
