@@ -15,7 +15,7 @@ export function addNodeCommands(node: Command): void {
   addForget(node);
   node.addHelpText(
     'after',
-    "\nFor operators of servers that share a PostgreSQL: these commands use the operator port of any of them with its operator token,\nfound by themselves on the server's machine, elsewhere from SVC_OPERATOR_URL and SVC_OPERATOR_TOKEN.",
+    "\nFor operators of servers that share a PostgreSQL: these commands use the operator port of any of them with its operator token,\nfound by themselves on the server's machine, on others by SVC_OPERATOR_URL and SVC_OPERATOR_TOKEN.",
   );
 }
 
@@ -197,11 +197,11 @@ export function stayingLines({ moving }: Pick<OperatedNode, 'moving'>): string[]
 /**
  * Waits until nothing of a node is left to move.
  * @param find reads how it stands; undefined: there is no such node any more
- * @param tell gets the progress
+ * @param report gets the progress
  */
 export async function waitUntilMoved(
   find: () => Promise<OperatedNode | undefined>,
-  tell: (text: string) => void,
+  report: (text: string) => void,
   signal: AbortSignal,
 ): Promise<{ node: OperatedNode | undefined; kind: 'left' | 'stays' | 'stopped' }> {
   for (;;) {
@@ -209,7 +209,7 @@ export async function waitUntilMoved(
     if (node === undefined) return { node, kind: 'left' };
     const progress = moveProgress(node);
     if (progress.kind !== 'moving') return { node, kind: progress.kind };
-    tell(progress.text);
+    report(progress.text);
     await sleep(LOOK_MS, undefined, { signal });
   }
 }

@@ -24,7 +24,7 @@ export function addTeamCommands(team: Command): void {
   addStandingCommands(team);
   team.addHelpText(
     'after',
-    "\nFor operators: these commands use the server's operator port with its operator token, found by themselves on the\nserver's machine, elsewhere from SVC_OPERATOR_URL and SVC_OPERATOR_TOKEN. A team is named by its slug or its id.",
+    "\nFor operators: these commands use the server's operator port with its operator token, found by themselves on the\nserver's machine, on others by SVC_OPERATOR_URL and SVC_OPERATOR_TOKEN. A team is named by its slug or its id.",
   );
 }
 

@@ -97,7 +97,7 @@ class Machine {
       record: async (journal) => {
         this.journal = journal;
       },
-      tell: () => undefined,
+      report: () => undefined,
     };
     return performUpgrade(this.journal, parts);
   }

@@ -105,7 +105,7 @@ export function Actions({ team, handle, detail, onDone }: TabProps & { onDone: (
             goTo(formatRoute({ team, view: 'sandboxes' }));
           }}
         >
-          <p>Its programs end, and its memory and files are gone for good.</p>
+          <p>Its programs end, and its memory and files are deleted for good.</p>
         </Confirm>
       )}
     </div>

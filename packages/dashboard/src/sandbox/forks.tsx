@@ -18,9 +18,7 @@ export function Forks({ team, detail }: TabProps) {
   return (
     <>
       <div class="terminal-tools">
-        <span class="faint">
-          A fork names the sandbox that it was made of. What is gone by now is named only.
-        </span>
+        <span class="faint">A fork names the sandbox that it was made of. A deleted one is named only.</span>
         <button type="button" onClick={forks.reload}>
           Look again
         </button>
@@ -43,7 +41,7 @@ function Branch({ team, tree, here }: { team: string; tree: ForkTree<SandboxInfo
       <span class="node">
         {known === undefined ? (
           <>
-            <span class="id">{sandboxId}</span> <span class="faint">gone</span>
+            <span class="id">{sandboxId}</span> <span class="faint">deleted</span>
           </>
         ) : (
           <>

@@ -39,7 +39,7 @@ export function TerminalTab({ handle, detail }: TabProps) {
       <Failure error={error} />
       {end !== undefined && <Notice kind="info">The shell has ended: {end}.</Notice>}
       <div class="terminal-tools">
-        <span class="faint">A shell goes on when you leave this page; come back and it is here.</span>
+        <span class="faint">A shell continues when you leave this page; come back and it is here.</span>
         {end === undefined && error === undefined ? (
           <button type="button" onClick={() => void open.current?.kill()}>
             End shell

@@ -43,7 +43,7 @@ export class DnsForwarder {
     if (known.policy !== undefined) {
       const { allowed, rule } = known.policy.decideName(question.name);
       if (!allowed) {
-        reports.tell(known.sandbox, { host: question.name, port: DNS_PORT, outcome: 'denied', rule });
+        reports.record(known.sandbox, { host: question.name, port: DNS_PORT, outcome: 'denied', rule });
         return emptyReply(query, question, 'refused');
       }
       // Without the keys that hide names in TLS, clients show where they connect to, as the policy needs.

@@ -75,7 +75,7 @@ export class Flow implements OpenFlow {
     const target: EgressFlow = { address, port, ...(host === undefined ? {} : { host }) };
     const decision = policy?.decide(target);
     if (decision?.allowed !== true) {
-      this.#reports.tell(sandbox, { ...target, outcome: 'denied', rule: decision?.rule ?? 'no policy' });
+      this.#reports.record(sandbox, { ...target, outcome: 'denied', rule: decision?.rule ?? 'no policy' });
       this.cut();
       return undefined;
     }
@@ -86,7 +86,7 @@ export class Flow implements OpenFlow {
       unread,
     };
     const attempt: Attempt = { ...target, outcome: 'allowed', rule: decision.rule };
-    this.#reports.tell(sandbox, attempt);
+    this.#reports.record(sandbox, attempt);
     this.#counting = { sandbox, attempt };
     this.#reports.count(sandbox, attempt, this.#bytes);
     return { ...decision, host };
@@ -105,7 +105,7 @@ export class Flow implements OpenFlow {
     const target = this.#standing?.target ?? this.ends;
     const { address, port } = target;
     const host = 'host' in target ? target.host : undefined;
-    this.#reports.tell(this.#known.sandbox, {
+    this.#reports.record(this.#known.sandbox, {
       address,
       port,
       outcome: 'failed',

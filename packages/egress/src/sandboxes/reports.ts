@@ -36,7 +36,7 @@ export class Reports {
   }
 
   /** Reports an attempt. */
-  tell(sandbox: EgressSandbox, attempt: Attempt): void {
+  record(sandbox: EgressSandbox, attempt: Attempt): void {
     const report = this.#reportOf(sandbox, attempt);
     report.attempts += 1;
     report.at = this.#now();

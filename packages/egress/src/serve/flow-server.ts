@@ -75,7 +75,7 @@ export class FlowServer {
     if (many || !memory.admits(ends.source)) {
       const { address, port } = ends;
       const rule = many ? 'connection limit' : 'memory limit';
-      reports.tell(known.sandbox, { address, port, outcome: 'denied', rule });
+      reports.record(known.sandbox, { address, port, outcome: 'denied', rule });
       reset(socket);
       return;
     }

@@ -1,6 +1,6 @@
 import type { RequestOptions } from '../core/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
-import type { ProcessChoice } from '../process/choice.js';
+import type { ProcessChoice } from '../process/process-selector.js';
 import { type SignalName, sendSignal } from '../process/signals.js';
 import type { Command } from './command.js';
 import type {

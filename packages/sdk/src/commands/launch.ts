@@ -1,8 +1,8 @@
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import { CommandTimeoutError } from '../errors/connection-errors.js';
-import type { ProcessChoice } from '../process/choice.js';
 import type { OutputHub } from '../process/output-hub.js';
 import { ProcessHandle } from '../process/process-handle.js';
+import type { ProcessChoice } from '../process/process-selector.js';
 import { Command } from './command.js';
 import { callbacksOf, textOf } from './command-output.js';
 import { feed } from './feed.js';

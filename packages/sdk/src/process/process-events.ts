@@ -6,7 +6,7 @@ import { ConnectionError } from '../errors/connection-errors.js';
 import { connectCode } from '../errors/from-connect.js';
 import { NotFoundError } from '../errors/not-found-errors.js';
 import { SvcError } from '../errors/svc-error.js';
-import { type ProcessChoice, selectorOf } from './choice.js';
+import { type ProcessChoice, selectorOf } from './process-selector.js';
 
 /** The request that starts a process, as the generated client takes it. */
 export type StartRequestInit = Parameters<DaemonClient['process']['start']>[0];

@@ -6,7 +6,7 @@ import { keepaliveSeconds } from '../daemon/daemon-stream.js';
 import { ServerError } from '../errors/answer-errors.js';
 import { NotFoundError } from '../errors/not-found-errors.js';
 import { SvcError } from '../errors/svc-error.js';
-import { selectorOf } from './choice.js';
+import { selectorOf } from './process-selector.js';
 
 type InputMessage =
   Parameters<DaemonClient['process']['streamInput']>[0] extends AsyncIterable<infer Message>

@@ -1,7 +1,7 @@
 import type { RequestOptions } from '../core/call-context.js';
 import type { DaemonConnection } from '../daemon/daemon-connection.js';
 import { unlessMissing } from '../errors/unless-missing.js';
-import { type ProcessChoice, selectorOf } from './choice.js';
+import { type ProcessChoice, selectorOf } from './process-selector.js';
 
 /** Signals that can be sent. */
 export type SignalName = 'SIGTERM' | 'SIGKILL';

@@ -1,8 +1,8 @@
 import { streamOf } from '../commands/command-output.js';
 import type { RequestOptions } from '../core/call-context.js';
-import { selectorOf } from '../process/choice.js';
 import type { ProcessHandle } from '../process/process-handle.js';
 import { ProcessInput } from '../process/process-input.js';
+import { selectorOf } from '../process/process-selector.js';
 import { sendSignal } from '../process/signals.js';
 import type { PtyResult, PtySize } from './options.js';
 

@@ -20,12 +20,12 @@ export interface SandboxLogs {
 
 export function sandboxLogs(core: ClientCore, sandboxId: string): SandboxLogs {
   const read = async (query: LogQuery = {}) => {
-    const { readLogs } = await import('./loaded-later.js');
+    const { readLogs } = await import('./lazy.js');
     return readLogs(core, sandboxId, query);
   };
   return Object.assign(read, {
     async *follow(options: FollowLogsOptions = {}) {
-      const { followLogs } = await import('./loaded-later.js');
+      const { followLogs } = await import('./lazy.js');
       yield* followLogs(core, sandboxId, options);
     },
   });

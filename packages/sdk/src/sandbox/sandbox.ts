@@ -152,7 +152,7 @@ export class Sandbox {
    */
   static async getOrCreate(options: GetOrCreateOptions): Promise<Sandbox> {
     const core = defaultCore();
-    const { getOrCreateSandbox } = await import('./loaded-later.js');
+    const { getOrCreateSandbox } = await import('./lazy.js');
     return new Sandbox(core, await getOrCreateSandbox(core, options));
   }
 
@@ -419,7 +419,7 @@ export class Sandbox {
   }
 
   async #interpreter(): Promise<Interpreter> {
-    const { openInterpreter } = await import('./loaded-later.js');
+    const { openInterpreter } = await import('./lazy.js');
     const { sandboxId } = this;
     return openInterpreter({
       core: this.#core,
@@ -438,7 +438,7 @@ export class Sandbox {
    * @wire gateway
    */
   async waitForPort(port: number, options: WaitForPortOptions = {}): Promise<void> {
-    const { waitForPort } = await import('./loaded-later.js');
+    const { waitForPort } = await import('./lazy.js');
     return waitForPort(this.#core, this.#target, port, options);
   }
 
@@ -459,7 +459,7 @@ export class Sandbox {
   url(port: number, options?: { signed: PreviewLinkOptions }): string | Promise<string> {
     const url = portUrl(this.#core, this.#target, port);
     if (options === undefined) return url;
-    return import('./loaded-later.js').then(({ previewLink }) =>
+    return import('./lazy.js').then(({ previewLink }) =>
       previewLink(this.#core, this.#target, port, options.signed),
     );
   }

@@ -51,7 +51,7 @@ export class Sandboxes {
    * @wire listSandboxesV2, connectSandboxV2, createSandboxV2
    */
   async getOrCreate(options: GetOrCreateOptions): Promise<Sandbox> {
-    const { getOrCreateSandbox } = await import('./loaded-later.js');
+    const { getOrCreateSandbox } = await import('./lazy.js');
     return new Sandbox(this.#core, await getOrCreateSandbox(this.#core, options));
   }
 

@@ -34,7 +34,7 @@ export function addExec(sandbox: CommanderCommand): void {
     .addHelpText(
       'after',
       `
-Several words are taken exactly; one alone is a line for the shell. A -- before them keeps their options apart:
+Several words are taken exactly; one alone is a line for the shell. A -- before them separates their options:
   svc sandbox exec ID -- grep -c "two words" data.txt
   svc sandbox exec ID 'ls | wc -l'
   svc sandbox exec -it ID bash

@@ -175,7 +175,7 @@ async function perform(cli: Cli, dataDir: string, journal: Journal, installer: I
       return judgeFound(expected, found);
     },
     record: (changed) => writeJournal(dataDir, changed),
-    tell: (text) => cli.out.note(text),
+    report: (text) => cli.out.note(text),
   };
   const { from, to } = journal;
   const outcome = await performUpgrade(journal, parts).catch((error: Error & { hint?: string }) => {

@@ -17,7 +17,7 @@ export interface UpgradeParts {
   /** Keeps what is known, on disk, before anything else is done. */
   record(journal: Journal): Promise<void>;
   /** Reports to the operator. */
-  tell(text: string): void;
+  report(text: string): void;
 }
 
 /** The end of an upgrade: with the new version, or with the old one as before, and why. */
@@ -59,7 +59,7 @@ export async function performUpgrade(begun: Journal, parts: UpgradeParts): Promi
     try {
       for (const step of steps.slice(steps.indexOf(first))) {
         await enter({ step, newStarted: journal.newStarted || step === 'starting' });
-        parts.tell(TEXTS[step](journal));
+        parts.report(TEXTS[step](journal));
         await work[step]();
       }
       return { kind: 'upgraded', addresses };
@@ -68,7 +68,7 @@ export async function performUpgrade(begun: Journal, parts: UpgradeParts): Promi
     }
   }
   const why = journal.why ?? 'It broke off.';
-  parts.tell(`${why}\nGoing back to ${journal.from}.`);
+  parts.report(`${why}\nGoing back to ${journal.from}.`);
   await control.stop();
   await installer.revert(journal.from);
   if (journal.newStarted) await database.putBack();
