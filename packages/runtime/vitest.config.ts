@@ -2,7 +2,7 @@ import { packageTests } from '../../vitest.shared.js';
 
 // The files of this package start real instances and compare what the host holds before and after.
 export default packageTests({
-  globalSetup: ['./test/envd-program.ts'],
-  setupFiles: ['./test/show-details.ts'],
+  globalSetup: ['./test/support/envd-program.ts'],
+  setupFiles: ['./test/support/show-details.ts'],
   fileParallelism: false,
 });

@@ -28,7 +28,7 @@ const TIME_PASSES: Record<string, string> = {
   'packages/cli/test/dashboard/screenshots.test.ts': 'pictures of plots need samples of some time',
   'packages/conformance/src/crash/rounds.ts': 'a server is killed at a moment of chance',
   'packages/runtime/src/testing/contract/errors.ts': 'a create is aborted at different moments',
-  'packages/runtime/test/linux-crash.test.ts': 'a driver is killed at different moments',
+  'packages/runtime/test/linux/crash.test.ts': 'a driver is killed at different moments',
   'packages/sdk/test/e2e/commands.test.ts': 'a reader is slow',
   'packages/server/test/component/linux.test.ts': 'a server is killed at different moments',
   'packages/server/test/component/outage.test.ts': 'a database is frozen for a while',

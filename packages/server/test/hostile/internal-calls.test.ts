@@ -49,14 +49,14 @@ const ROWS: Record<string, { by: string; in: string }> = {
   },
   'runtime/src/shared/readiness.ts askDaemon': {
     by: 'waitForDaemon(',
-    in: 'runtime/test/hostile-daemon.test.ts',
+    in: 'runtime/test/hostile/daemon.test.ts',
   },
   // Opens connections for readiness.
   'runtime/src/incus-driver/incus-driver.ts dial': {
     by: 'waitForDaemon(',
-    in: 'runtime/test/hostile-daemon.test.ts',
+    in: 'runtime/test/hostile/daemon.test.ts',
   },
-  'daemon/src/dial/ask-daemon.ts exchange': { by: 'askDaemon(', in: 'runtime/test/hostile-daemon.test.ts' },
+  'daemon/src/dial/ask-daemon.ts exchange': { by: 'askDaemon(', in: 'runtime/test/hostile/daemon.test.ts' },
   'daemon/src/dial/dial-connect.ts exchange': {
     by: 'startCommandOf(',
     in: 'server/test/hostile/daemon-answers.test.ts',

@@ -1,0 +1,17 @@
+import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import { describeDriver } from '../../src/testing.js';
+import { envdProgram } from '../support/envd-program.js';
+import { linuxSkipReason } from '../support/linux-host.js';
+import { linuxLeaks } from '../support/linux-leaks.js';
+
+describeDriver(
+  'linux',
+  ({ dataDir }) =>
+    createLinuxDriver({
+      dataDir,
+      daemon: envdProgram,
+      storeSizeMiB: 4096,
+      transferKey: Buffer.alloc(32, 'k'),
+    }),
+  { skip: linuxSkipReason(), leaks: linuxLeaks },
+);

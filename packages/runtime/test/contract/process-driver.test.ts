@@ -1,0 +1,7 @@
+import { createProcessDriver } from '../../src/index.js';
+import { describeDriver } from '../../src/testing.js';
+import { envdProgram } from '../support/envd-program.js';
+
+describeDriver('process', ({ dataDir }) => createProcessDriver({ dataDir, daemon: envdProgram }), {
+  skip: process.platform === 'win32' ? 'it needs POSIX signals' : undefined,
+});

@@ -1,9 +1,0 @@
-import { describeDriver } from '../src/testing.js';
-import { gvisorDriver, gvisorGaps, wholeGvisorSkipReason } from './gvisor-host.js';
-import { linuxLeaks } from './linux-leaks.js';
-
-describeDriver('linux with gVisor', (options) => gvisorDriver(options), {
-  skip: wholeGvisorSkipReason(),
-  leaks: linuxLeaks,
-  gaps: gvisorGaps,
-});

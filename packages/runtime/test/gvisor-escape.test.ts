@@ -1,7 +1,0 @@
-import { describeEscapes } from '../src/testing.js';
-import { gvisorDriver, gvisorGaps, wholeGvisorSkipReason } from './gvisor-host.js';
-
-describeEscapes('linux with gVisor', (options) => gvisorDriver(options), {
-  skip: wholeGvisorSkipReason(),
-  gaps: gvisorGaps,
-});

@@ -1,0 +1,10 @@
+import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import { describeEscapes } from '../../src/testing.js';
+import { envdProgram } from '../support/envd-program.js';
+import { linuxSkipReason } from '../support/linux-host.js';
+
+describeEscapes(
+  'linux',
+  ({ dataDir }) => createLinuxDriver({ dataDir, daemon: envdProgram, storeSizeMiB: 4096 }),
+  { skip: linuxSkipReason() },
+);

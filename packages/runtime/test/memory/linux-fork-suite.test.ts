@@ -1,0 +1,10 @@
+import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import { envdProgram } from '../support/envd-program.js';
+import { describeForks } from '../support/fork-suite.js';
+import { memorySkipReason } from '../support/linux-host.js';
+
+describeForks(
+  'linux',
+  ({ dataDir }) => createLinuxDriver({ dataDir, daemon: envdProgram, storeSizeMiB: 16_384 }),
+  { skip: memorySkipReason() },
+);

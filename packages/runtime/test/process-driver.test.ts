@@ -1,7 +1,0 @@
-import { createProcessDriver } from '../src/index.js';
-import { describeDriver } from '../src/testing.js';
-import { envdProgram } from './envd-program.js';
-
-describeDriver('process', ({ dataDir }) => createProcessDriver({ dataDir, daemon: envdProgram }), {
-  skip: process.platform === 'win32' ? 'it needs POSIX signals' : undefined,
-});
