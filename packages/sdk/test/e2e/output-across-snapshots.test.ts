@@ -44,7 +44,7 @@ describeOnServer('output of programs in stored sandboxes', (fixture) => {
   });
 
   onLinux('can still be opened by its names, in a resumed sandbox and in a fork', async () => {
-    await using sandbox = await stage.client().sandboxes.create({ timeoutMs: 600_000 });
+    await using sandbox = await fixture.client().sandboxes.create({ timeoutMs: 600_000 });
     const named = 'until [ -e go ]; do sleep 0.02; done; echo out >/dev/stdout; echo err >/dev/stderr';
     const command = await sandbox.commands.start(named);
     await sandbox.pause();
