@@ -83,7 +83,8 @@ export async function startEgress(options: StartEgressOptions): Promise<RunningE
     registry,
     onCut: (address) => {
       const sandbox = registry.find(address)?.sandbox;
-      if (sandbox !== undefined) reports.record(sandbox, { port: 0, outcome: 'failed', rule: 'memory limit' });
+      if (sandbox !== undefined)
+        reports.record(sandbox, { port: 0, outcome: 'failed', rule: 'memory limit' });
     },
   });
   const flows = new FlowServer({
