@@ -14,8 +14,9 @@ export {
   type StoreRestoreOptions,
   unpackTree,
 } from './backup/store-restore.js';
-export { type BaseRoot, baseRoots } from './contract/base-root.js';
 export {
+  type BaseRoot,
+  baseRoots,
   type Capabilities,
   type Isolation,
   type IsolationLevel,

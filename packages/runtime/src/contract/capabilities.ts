@@ -32,3 +32,7 @@ export interface Capabilities {
   /** Why something above is false: sentences for the operator, shown at start and by the doctor. */
   reasons: string[];
 }
+
+/** The root file systems for instances without layers of their own: a Debian that is built once, or the host's `/usr`. */
+export const baseRoots = ['debian', 'host'] as const;
+export type BaseRoot = (typeof baseRoots)[number];

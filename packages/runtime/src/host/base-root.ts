@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { BaseRoot } from '../contract/base-root.js';
+import type { BaseRoot } from '../contract/capabilities.js';
 import { DriverError } from '../contract/errors.js';
 import { assetPath } from '../shared/assets.js';
 import { runProgram } from '../shared/run-program.js';

@@ -57,7 +57,7 @@ export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
   for (const name of modules) await runProgram('modprobe', [name]).catch(() => undefined);
   if (wantsCriu) {
     try {
-      const { installPrivateCriu } = await import('./install-criu.js');
+      const { installPrivateCriu } = await import('./private-tools.js');
       await installPrivateCriu({ directory: facts.criuDirectory, log: (line) => log('info', line) });
     } catch (error) {
       log('warn', `CRIU could not be installed: ${error instanceof Error ? error.message : String(error)}`);
@@ -65,7 +65,7 @@ export async function fixHost(options: FixHostOptions): Promise<Finding[]> {
   }
   if (wantsRunsc) {
     try {
-      const { installPrivateRunsc } = await import('./install-runsc.js');
+      const { installPrivateRunsc } = await import('./private-tools.js');
       await installPrivateRunsc({ directory: facts.runscDirectory, log: (line) => log('info', line) });
     } catch (error) {
       const detail = DriverError.is(error) ? error.detail : undefined;

@@ -1,7 +1,6 @@
 import { readdir, readFile, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { BaseRoot } from '../contract/base-root.js';
-import type { Isolation } from '../contract/capabilities.js';
+import type { BaseRoot, Isolation } from '../contract/capabilities.js';
 import { assetPath } from '../shared/assets.js';
 import { runProgram } from '../shared/run-program.js';
 import { type BuiltBase, baseDirectory, baseRecipe, chosenBaseRoot, findBase } from './base-root.js';

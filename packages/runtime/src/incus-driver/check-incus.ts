@@ -4,11 +4,10 @@ import type { Finding } from '../host/finding.js';
 import { IncusClient } from '../incus/incus-client.js';
 import { IncusError } from '../incus/incus-error.js';
 import { readCredentials } from './credentials.js';
-import { DEFAULT_ADDRESS, DEFAULT_PROJECT, NEEDED_EXTENSIONS } from './defaults.js';
 import { IncusCluster } from './incus-cluster.js';
 import { type IncusFacts, judgeIncus } from './judge-incus.js';
 import { projectKeys } from './keys.js';
-import type { IncusDriverOptions } from './options.js';
+import { DEFAULT_ADDRESS, DEFAULT_PROJECT, type IncusDriverOptions, NEEDED_EXTENSIONS } from './options.js';
 import { readServer } from './read-wire.js';
 
 const ANSWER_MS = 15_000;

@@ -12,7 +12,6 @@ import { randomId } from '../shared/instance-id.js';
 import { Addresses } from './addresses.js';
 import { CheckpointRecords } from './checkpoint-records.js';
 import { readCredentials } from './credentials.js';
-import { DEFAULT_ADDRESS, DEFAULT_NAME_SERVERS, DEFAULT_PROJECT, NEEDED_EXTENSIONS } from './defaults.js';
 import { driverError } from './driver-error.js';
 import { Images } from './image/images.js';
 import { LayerFiles } from './image/layer-files.js';
@@ -20,7 +19,13 @@ import { IncusCluster } from './incus-cluster.js';
 import { IncusDriver } from './incus-driver.js';
 import { QUOTA_DRIVERS } from './judge-incus.js';
 import { projectKeys } from './keys.js';
-import type { IncusDriverOptions } from './options.js';
+import {
+  DEFAULT_ADDRESS,
+  DEFAULT_NAME_SERVERS,
+  DEFAULT_PROJECT,
+  type IncusDriverOptions,
+  NEEDED_EXTENSIONS,
+} from './options.js';
 import { dialerOf } from './reach.js';
 import { readServer } from './read-wire.js';
 import { CustomVolumes } from './volumes/custom-volumes.js';

@@ -1,6 +1,18 @@
+import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { assetPath } from '../shared/assets.js';
-import { jailUser } from './jail-user.js';
+
+/** Above what distributions, container engines and sandboxes have, below what the kernel keeps for "no id". */
+const FIRST = 2 ** 31;
+const END = 2 ** 32 - 2 ** 20;
+
+/**
+ * User and group of one run of a jailed process: a number that nothing on the host belongs to, and no other run either. What
+ * is counted per user, and what processes of one user may do to each other, is its own.
+ */
+export function jailUser(): number {
+  return randomInt(FIRST, END);
+}
 
 /** A task of a jailed helper on a tree that a tenant wrote. Paths are relative to it. */
 export type JailTask =

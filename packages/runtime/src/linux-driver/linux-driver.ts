@@ -21,7 +21,7 @@ import type { DataDirLock } from '../shared/data-dir-lock.js';
 import { randomId } from '../shared/instance-id.js';
 import { InstanceRegistry } from '../shared/instance-registry.js';
 import { RegisteredDriver } from '../shared/registered-driver.js';
-import type { HostVolumes } from '../volumes/host-volumes.js';
+import type { HostVolumes } from '../volumes/content.js';
 import { PlainVolumes } from '../volumes/plain-volumes.js';
 import { boot } from './boot/boot.js';
 import { disposeInstance } from './boot/dispose.js';

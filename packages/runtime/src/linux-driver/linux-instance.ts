@@ -17,7 +17,7 @@ import { DAEMON_PORT, dialInstance } from '../shared/dial-instance.js';
 import type { RegisteredInstance } from '../shared/instance-registry.js';
 import { checkpointInstance, type RestoreTrial } from './checkpoints/checkpoint.js';
 import { isRunning, type LinuxHost, mayRun } from './host/linux-host.js';
-import { commitInstance } from './layers/commit-layer.js';
+import { commitInstance } from './layers/layers.js';
 import { requireDestinations } from './network/ranges.js';
 import { requireNetwork } from './spec.js';
 import { type InstanceEntry, isolationOf } from './state/records.js';

@@ -2,7 +2,7 @@ import { existsSync, renameSync } from 'node:fs';
 import { KeyedMutex } from '#support/keyed-mutex';
 import { randomId, requireVolumeId } from '../shared/instance-id.js';
 import type { RetryLater } from '../shared/retry-later.js';
-import type { HostVolumes } from '../volumes/host-volumes.js';
+import type { HostVolumes } from '../volumes/content.js';
 import type { LinuxHost } from './host/linux-host.js';
 import { storageFull } from './store/storage-full.js';
 

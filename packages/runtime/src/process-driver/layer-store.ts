@@ -9,7 +9,6 @@ import { copyTree } from '../shared/copy-tree.js';
 import { randomId, requireLayerId } from '../shared/instance-id.js';
 import { runProgram } from '../shared/run-program.js';
 import { FileSets } from './file-sets.js';
-import { noSuch } from './no-such.js';
 import type { Paths } from './paths.js';
 
 interface LayerFields {
@@ -106,4 +105,8 @@ export class LayerStore implements Layers {
     const { sizeBytes } = await this.#sets.add(id, { info: { complete }, fill });
     return { id, sizeBytes };
   }
+}
+
+function noSuch(what: 'layer' | 'checkpoint'): DriverError {
+  return new DriverError('not_found', `There is no such ${what}.`);
 }

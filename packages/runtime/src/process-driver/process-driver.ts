@@ -17,10 +17,9 @@ import { CAPABILITIES, requireSpec } from './capabilities.js';
 import { CheckpointStore, type ProcessCheckpoint } from './checkpoint-store.js';
 import { LayerStore } from './layer-store.js';
 import type { Paths } from './paths.js';
-import { ProcessInstance } from './process-instance.js';
+import { ProcessInstance, type Stores } from './process-instance.js';
 import { reapLeaked } from './reap.js';
 import type { StoredInstance } from './record.js';
-import type { Stores } from './stores.js';
 
 /** Sandboxes that are plain processes. Made by `createProcessDriver`. */
 export class ProcessDriver extends RegisteredDriver<ProcessInstance, ProcessCheckpoint> implements Driver {

@@ -19,11 +19,18 @@ import { requireCheckpointId } from '../shared/instance-id.js';
 import type { RegisteredInstance } from '../shared/instance-registry.js';
 import { signalProcess } from '../shared/process-family.js';
 import { requireNetwork } from './capabilities.js';
+import type { CheckpointStore } from './checkpoint-store.js';
 import { removeTree } from './file-sets.js';
+import type { LayerStore } from './layer-store.js';
 import { continueTree, killTree, stopTree, type TreeRoot } from './process-tree.js';
 import { StatsReader } from './read-stats.js';
 import { describeRecord, isAlive, isLeftStopped, type StoredInstance, writeRecord } from './record.js';
-import type { Stores } from './stores.js';
+
+/** The stores of instances. */
+export interface Stores {
+  layers: LayerStore;
+  checkpoints: CheckpointStore;
+}
 
 /** The interval at which an adopted daemon, which is no child of ours, is looked at, ms. */
 const WATCH_INTERVAL_MS = 500;

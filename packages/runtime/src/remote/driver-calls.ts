@@ -4,7 +4,6 @@ import { DriverError } from '../contract/errors.js';
 import type { Instance } from '../contract/instance.js';
 import type { StatsResponse_OutcomeSchema } from '../gen/driver/driver_pb.js';
 import { requireCheckpointId, requireInstanceId, requireLayerId } from '../shared/instance-id.js';
-import { Cancellations } from './cancellations.js';
 import { checkArchiveLimits, checkKept, checkPool, checkSpec, checkStatsHandles } from './check.js';
 import type { DriverEvent } from './driver-log.js';
 import { type CallContext, type DriverHandlers, done } from './handlers.js';
@@ -215,5 +214,41 @@ export class DriverCalls {
     const record = (await this.#driver.list()).find((each) => each.id === id);
     if (record === undefined || record.state === 'dead')
       throw new DriverError('instance_gone', 'The sandbox has ended.');
+  }
+}
+
+/** Calls that may be cancelled by name while they run. */
+class Cancellations {
+  readonly #running = new Map<string, AbortController>();
+
+  /**
+   * Runs a task whose signal aborts when the call is cancelled or its connection is lost.
+   * @param callId empty: the call cannot be cancelled.
+   */
+  async run<T>(
+    callId: string,
+    connection: AbortSignal,
+    task: (signal: AbortSignal) => Promise<T>,
+  ): Promise<T> {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const lose = () => controller.abort(connection.reason);
+    if (connection.aborted) lose();
+    // Not `AbortSignal.any`: the connection outlives its calls, and would remember each.
+    connection.addEventListener('abort', lose, { once: true });
+    if (callId !== '') this.#running.set(callId, controller);
+    try {
+      return await task(signal);
+    } finally {
+      connection.removeEventListener('abort', lose);
+      if (this.#running.get(callId) === controller) this.#running.delete(callId);
+    }
+  }
+
+  /** False: no such call runs. */
+  cancel(callId: string): boolean {
+    const controller = this.#running.get(callId);
+    controller?.abort();
+    return controller !== undefined;
   }
 }

@@ -4,13 +4,13 @@ import type { Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { DriverError, driverClosed } from '../contract/errors.js';
 import type { VolumeContent } from '../contract/volumes.js';
-import { jailUser } from '../jail/jail-user.js';
+import { jailUser } from '../jail/jail-task.js';
 import type { RemoteCalls } from '../remote/remote-calls.js';
 import { remoteContent } from '../remote/remote-volumes.js';
 import { assetPath } from '../shared/assets.js';
 import { requireVolumeId } from '../shared/instance-id.js';
 import { TOOL_PATH } from '../shared/script-environment.js';
-import { contentBehind } from '../volumes/content-behind.js';
+import { contentBehind } from '../volumes/content.js';
 import { callsOver } from './calls-over.js';
 
 /** Longest that it may take to load and to be jailed, ms. */

@@ -6,8 +6,7 @@ import type { VolumeContent } from '../contract/volumes.js';
 import { removeTree } from '../jail/remove-tree.js';
 import { randomId, requireVolumeId } from '../shared/instance-id.js';
 import type { RetryLater } from '../shared/retry-later.js';
-import { volumeContent } from './content.js';
-import type { HostVolumes } from './host-volumes.js';
+import { type HostVolumes, volumeContent } from './content.js';
 
 /** Volumes as directories, without limits. Names that begin with a dot are about to be removed. */
 export class PlainVolumes implements HostVolumes {

@@ -15,6 +15,7 @@ import { FenceProofs } from '../../src/incus-driver/network/fence-proofs.js';
 import { FenceWatch } from '../../src/incus-driver/network/fence-watch.js';
 import { Fences } from '../../src/incus-driver/network/fences.js';
 import { FENCE_HELP, judgeFence } from '../../src/incus-driver/network/judge-fence.js';
+import { setUpCardCommand } from '../../src/incus-driver/network/plug-card.js';
 import {
   attemptsOfClosed,
   attemptsOfOpen,
@@ -23,7 +24,6 @@ import {
   readAnswered,
 } from '../../src/incus-driver/network/reach-attempts.js';
 import { requireNetwork } from '../../src/incus-driver/network/require-network.js';
-import { setUpCardCommand } from '../../src/incus-driver/network/set-up-card.js';
 import { type FenceProbe, tryFence } from '../../src/incus-driver/network/try-fence.js';
 import type { WireMember } from '../../src/incus-driver/wire.js';
 import { assetPath } from '../../src/shared/assets.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import type { BaseRoot } from '../../src/contract/base-root.js';
+import type { BaseRoot } from '../../src/contract/capabilities.js';
 import { baseDirectory, baseRecipe, findBase } from '../../src/host/base-root.js';
 import { createLinuxDriver } from '../../src/linux-driver/index.js';
 import { NamespaceKeeper } from '../../src/linux-driver/namespace/namespace-keeper.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { forwardRules, withdrawRules } from '../../src/linux-driver/network/forward-rules.js';
 import { requireDestinations } from '../../src/linux-driver/network/ranges.js';
-import { readForwarded } from '../../src/linux-driver/network/read-forwarded.js';
+import { readForwarded } from '../../src/linux-driver/network/read-counters.js';
 import { withdrawnFilter } from '../../src/linux-driver/network/withdrawn.js';
 import { assetPath } from '../../src/shared/assets.js';
 import { runProgram } from '../../src/shared/run-program.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import { REFUSALS } from '../../src/linux-driver/network/nft-rules.js';
-import { readRefusals } from '../../src/linux-driver/network/read-refusals.js';
+import { readRefusals } from '../../src/linux-driver/network/read-counters.js';
 import { assetPath } from '../../src/shared/assets.js';
 import { runProgram } from '../../src/shared/run-program.js';
 

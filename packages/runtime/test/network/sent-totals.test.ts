@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { readSent } from '../../src/linux-driver/network/read-sent.js';
+import { readSent } from '../../src/linux-driver/network/read-counters.js';
 import { SentTotals } from '../../src/linux-driver/network/sent-totals.js';
 import { assetPath } from '../../src/shared/assets.js';
 import { runProgram } from '../../src/shared/run-program.js';

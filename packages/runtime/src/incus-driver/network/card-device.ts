@@ -1,5 +1,8 @@
 import { type CardMode, cardName } from './card-name.js';
 
+/** Of the member, at its end of the card of every sandbox: Incus gives it to all routed cards. */
+export const GATEWAY_ADDRESS = '169.254.0.1';
+
 export interface CardOptions {
   /** Interface of the member through which the card is reached. */
   parent: string;

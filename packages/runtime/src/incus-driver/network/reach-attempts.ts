@@ -1,6 +1,6 @@
 import { loaderOf } from '../../agent/host-programs.js';
 import { DAEMON_PORT } from '../../shared/dial-instance.js';
-import { GATEWAY_ADDRESS } from './gateway-address.js';
+import { GATEWAY_ADDRESS } from './card-device.js';
 
 /** Something that a sandbox without network access must not reach. */
 export interface ReachAttempt {

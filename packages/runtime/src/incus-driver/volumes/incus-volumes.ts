@@ -6,7 +6,7 @@ import type { VolumeContent, Volumes } from '../../contract/volumes.js';
 import { IncusError } from '../../incus/incus-error.js';
 import { requireVolumeId } from '../../shared/instance-id.js';
 import type { RetryLater } from '../../shared/retry-later.js';
-import { contentBehind } from '../../volumes/content-behind.js';
+import { contentBehind } from '../../volumes/content.js';
 import type { PlainVolumes } from '../../volumes/plain-volumes.js';
 import { translated } from '../driver-error.js';
 import type { IncusCluster } from '../incus-cluster.js';

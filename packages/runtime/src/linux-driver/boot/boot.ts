@@ -4,22 +4,38 @@ import { anyOf } from '#support/any-of';
 import { processStart } from '#support/process-identity';
 import { agentArgs } from '../../agent/agent.js';
 import { DriverError } from '../../contract/errors.js';
+import type { InstanceMount } from '../../contract/instance.js';
 import { hostNofileLimit, limitsQueues, sharedLimits } from '../../host/host-limits.js';
 import { type Dial, dialTcp } from '../../shared/dial.js';
 import { DAEMON_PORT } from '../../shared/dial-instance.js';
 import { waitForDaemon } from '../../shared/readiness.js';
-import { CRIU_CONFIG } from '../criu/criu-config.js';
+import { FIND_DIRECTORY_MASK } from '../criu/external-mounts.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
 import type { ScriptCall } from '../namespace/script-call.js';
-import { type OciConfig, ociConfig, pingGroups } from '../oci/oci-config.js';
+import { SCRIPTS } from '../namespace/script-shell.js';
+import { type BoundMount, type OciConfig, ociConfig, pingGroups } from '../oci/oci-config.js';
 import { planRoot } from '../rootfs/layer-facts.js';
 import { emptyPartOf } from '../rootfs/root-plan.js';
 import { shareMounts } from '../rootfs/share-files.js';
 import { AGENTS, bindsOf, mountsOf, rootOf, usrOf } from '../state/mount-points.js';
 import type { InstanceEntry } from '../state/records.js';
 import type { OciTier, Origin, StartCommand } from '../tiers/tier.js';
-import { boundMounts } from './mount-binds.js';
+
+/**
+ * Settings for every dump and restore. `manage-cgroups=ignore` needs the equals sign: written with a blank it means
+ * "soft", in which CRIU copies the host's whole cgroup tree below the restored one, again and again.
+ */
+const CRIU_CONFIG = `tcp-close
+skip-in-flight
+link-remap
+file-locks
+ghost-limit 1073741824
+manage-cgroups=ignore
+network-lock skip
+${FIND_DIRECTORY_MASK}
+action-script ${SCRIPTS}/criu-hook.sh
+`;
 
 const START_TIMEOUT_MS = 60_000;
 
@@ -188,4 +204,13 @@ function bootCall(
     },
     arguments: [String(sources.length), ...sources, ...start.command],
   };
+}
+
+/** The mounts of an instance with what the OCI runtime binds instead of the directories themselves: binds of them. */
+function boundMounts(name: string, mounts: readonly InstanceMount[]): BoundMount[] {
+  return mounts.map(({ target, readOnly = false }, index) => ({
+    target,
+    readOnly,
+    source: `${bindsOf(name)}/${index}`,
+  }));
 }

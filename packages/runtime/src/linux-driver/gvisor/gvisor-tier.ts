@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { Tools } from '../../host/tools.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import { SCRIPTS } from '../namespace/script-shell.js';
+import type { Paths } from '../state/paths.js';
 import type { OciTier } from '../tiers/tier.js';
 import { GuestNameWriter, nameGuest } from './guest-name.js';
 import { gvisorConfig, gvisorResources, meminfo } from './gvisor-config.js';
-import { runscCommand } from './runsc-command.js';
 import { letGo, storeMemory } from './store-memory.js';
 
 const START_TIMEOUT_S = 50;
@@ -49,4 +49,18 @@ export function gvisorTier(
     nameWriter: (entry) => GuestNameWriter.start(host, command(entry.name), entry),
     nameRestored: (entry, name) => nameGuest(host, command(entry.name), entry, name),
   };
+}
+
+/** Command line of gVisor's runtime for one instance, up to the verb. */
+function runscCommand(runsc: string, paths: Paths, name: string): string[] {
+  return [
+    runsc,
+    ...['--root', join(paths.oci, name), '--log', join(paths.store, 'i', name, 'wk/oci.log')],
+    ...['--platform=systrap', '--network=sandbox'],
+    // Files are written to the instance's own disk, and its cgroup is made by the driver.
+    ...['--overlay2=none', '--ignore-cgroups'],
+    // Else nothing that had a connection within the last minute could be stored. Open ones end then, those of the source too;
+    // those of a program with itself, over the loopback interface, stay.
+    '--net-disconnect-ok',
+  ];
 }

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { renameSync } from 'node:fs';
+import { renameSync, writeFileSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { saysDiskFull } from '#support/disk-full';
@@ -9,14 +9,16 @@ import type { ImportOptions, Layers } from '../../contract/driver.js';
 import { DriverError } from '../../contract/errors.js';
 import type { LayerInfo } from '../../contract/instance.js';
 import { jailCommand } from '../../jail/jail-task.js';
+import { isBaseName } from '../../shared/base-name.js';
 import { randomId, requireLayerId } from '../../shared/instance-id.js';
 import { SCRIPT_ENVIRONMENT } from '../../shared/script-environment.js';
 import type { LinuxHost } from '../host/linux-host.js';
 import type { NamespaceKeeper } from '../namespace/namespace-keeper.js';
-import { isThere } from '../rootfs/inside-layer.js';
+import { isDirectory, isThere } from '../rootfs/inside-layer.js';
 import { readLayerFacts } from '../rootfs/layer-facts.js';
+import type { InstanceEntry } from '../state/records.js';
 import { storeIsFull } from '../store/storage-full.js';
-import { keepLayer } from './keep-layer.js';
+import type { Store } from '../store/store.js';
 
 /** Layers in the store. @param inUse whether an instance or checkpoint stands on a layer. */
 export function linuxLayers(host: LinuxHost, inUse: (id: string) => Promise<boolean> | boolean): Layers {
@@ -96,4 +98,46 @@ async function extract(
     detail: stderr.trim(),
     cause: failure,
   });
+}
+
+/** Makes the draft of a layer visible under its id, with what is known of it and the empty part for what will stand on it. */
+export async function keepLayer(
+  store: Store,
+  { id, full, sizeBytes, base }: { id: string; full: boolean; sizeBytes: number; base: string | undefined },
+): Promise<LayerInfo> {
+  const path = `l/.${id}`;
+  await store.run(
+    { name: 'writable_of_layer', arguments: [path, ...store.removeEntries(`${path}/sv`, ['root'])] },
+    { timeoutMs: 300_000 },
+  );
+  const draft = store.view(path);
+  const facts = { full, base, hasUsr: isDirectory(`${draft}/root/usr`), sizeBytes };
+  writeFileSync(`${draft}/layer.json`, JSON.stringify(facts));
+  renameSync(draft, store.view(`l/${id}`));
+  return { id, sizeBytes };
+}
+
+/** Stores what an instance wrote as a layer. The instance stands still only while the copy is taken. */
+export async function commitInstance(host: LinuxHost, entry: InstanceEntry): Promise<LayerInfo> {
+  const { store } = host;
+  await host.up();
+  await host.space.require();
+  const id = randomId();
+  const draft = `l/.${id}`;
+  const wasFrozen = host.cgroups.frozen(entry.name);
+  if (!wasFrozen) await host.cgroups.freeze(entry.name);
+  try {
+    await store.copy(`i/${entry.name}/sv`, draft);
+  } finally {
+    if (!wasFrozen) host.cgroups.thaw(entry.name);
+  }
+  const { bytes } = await store.run(
+    {
+      name: 'layer_of_instance',
+      arguments: [draft, ...store.removeEntries(draft, ['w', 'uw', 'u/.sbx'])],
+    },
+    { timeoutMs: 300_000 },
+  );
+  const base = entry.layers.find(isBaseName);
+  return await keepLayer(store, { id, full: false, sizeBytes: Number(bytes), base });
 }

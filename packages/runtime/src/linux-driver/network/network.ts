@@ -17,9 +17,14 @@ import {
   PROXY_MARK,
 } from './nft-rules.js';
 import { requireRanges } from './ranges.js';
-import { type LinkTraffic, readForwarded } from './read-forwarded.js';
-import { type LinkRefusals, readRefusals } from './read-refusals.js';
-import { type LinkSent, readSent } from './read-sent.js';
+import {
+  type LinkRefusals,
+  type LinkSent,
+  type LinkTraffic,
+  readForwarded,
+  readRefusals,
+  readSent,
+} from './read-counters.js';
 import { withdrawnFilter } from './withdrawn.js';
 
 const BLOCK_BITS = 20;

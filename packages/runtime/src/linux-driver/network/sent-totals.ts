@@ -1,5 +1,5 @@
 import type { SentBytes } from '../../contract/driver.js';
-import type { LinkSent } from './read-sent.js';
+import type { LinkSent } from './read-counters.js';
 
 /** Computes from counts by lease the bytes of each instance, also of those that ended since they were last read. */
 export class SentTotals {

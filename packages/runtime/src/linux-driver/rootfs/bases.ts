@@ -10,7 +10,7 @@ import {
 } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { BaseRoot } from '../../contract/base-root.js';
+import type { BaseRoot } from '../../contract/capabilities.js';
 import { DriverError } from '../../contract/errors.js';
 import { findBase } from '../../host/base-root.js';
 import { HOST_BASE, isBuiltBase } from '../../shared/base-name.js';

@@ -1,5 +1,4 @@
-import type { BaseRoot } from '../../contract/base-root.js';
-import type { Isolation } from '../../contract/capabilities.js';
+import type { BaseRoot, Isolation } from '../../contract/capabilities.js';
 import type { DriverOptions } from '../../contract/driver.js';
 
 export interface NetworkOptions {

@@ -14,7 +14,7 @@ import { untilAborted } from '../../transfer/until-aborted.js';
 import { type CheckpointRecord, measureDraft } from '../checkpoints/checkpoint.js';
 import { requireRestorable } from '../checkpoints/require-restorable.js';
 import type { LinuxHost } from '../host/linux-host.js';
-import { keepLayer } from '../layers/keep-layer.js';
+import { keepLayer } from '../layers/layers.js';
 import type { Tiers } from '../make-tiers.js';
 import { isDirectory } from '../rootfs/inside-layer.js';
 import { storageFull } from '../store/storage-full.js';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DriverError } from '../contract/errors.js';
 import { assetPath } from '../shared/assets.js';
 import { runProgram } from '../shared/run-program.js';
-import { criuDirectory, versionOfCriu } from './programs.js';
+import { criuDirectory, runscDirectory, versionOfCriu, versionOfRunsc } from './programs.js';
 
 export interface InstallCriuOptions {
   /** Absolute path; made when missing. Default `SVC_CRIU_DIR`, else `/var/lib/svc/criu`. */
@@ -28,19 +28,7 @@ export async function installPrivateCriu(options: InstallCriuOptions = {}): Prom
   const directory = criuDirectory({ criuDirectory: options.directory });
   const result = await runProgram('sh', [assetPath('install-criu.sh'), directory], {
     timeoutMs: 300_000,
-    env: Object.fromEntries(
-      [
-        'SVC_DEBIAN_MIRROR',
-        'SVC_CRIU_SUITE',
-        'SVC_CRIU_PINNED',
-        'http_proxy',
-        'https_proxy',
-        'no_proxy',
-      ].flatMap((name) => {
-        const value = process.env[name];
-        return value === undefined ? [] : [[name, value]];
-      }),
-    ),
+    env: passedOn('SVC_CRIU_SUITE', 'SVC_CRIU_PINNED'),
   });
   const version = await versionOfCriu(directory);
   if (result.exitCode !== 0 || version === undefined) {
@@ -49,4 +37,34 @@ export async function installPrivateCriu(options: InstallCriuOptions = {}): Prom
   options.log?.(result.stdout.trim());
   const program = await readFile(join(directory, 'criu.bin'));
   return { directory, version, checksum: createHash('sha256').update(program).digest('hex') };
+}
+
+/**
+ * Gets a private copy of gVisor's runtime through the host's own Debian mirror: one build, of the pinned checksum, that has
+ * passed ten forks on this host. Touches no host package; does nothing when it is there already.
+ * @throws {DriverError} `unsupported` when the host cannot get it, with the reason.
+ */
+export async function installPrivateRunsc(options: {
+  directory?: string;
+  log?: (message: string) => void;
+}): Promise<void> {
+  const directory = runscDirectory({ runscDirectory: options.directory });
+  const result = await runProgram('sh', [assetPath('install-runsc.sh'), directory], {
+    timeoutMs: 300_000,
+    env: passedOn('SVC_RUNSC_SUITE'),
+  });
+  if (result.exitCode !== 0 || (await versionOfRunsc(directory)) === undefined)
+    throw new DriverError('unsupported', 'gVisor could not be installed.', { detail: result.stderr.trim() });
+  options.log?.(result.stdout.trim());
+}
+
+/** The environment variables that reach an installer: the mirror, the proxies, and its own. */
+function passedOn(...own: string[]): Record<string, string> {
+  const names = ['SVC_DEBIAN_MIRROR', 'http_proxy', 'https_proxy', 'no_proxy', ...own];
+  return Object.fromEntries(
+    names.flatMap((name) => {
+      const value = process.env[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
 }

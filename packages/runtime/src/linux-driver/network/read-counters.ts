@@ -1,3 +1,38 @@
+import { REFUSALS } from './nft-rules.js';
+
+/** Packets of one veth pair that were refused for one reason, since it was made. */
+export interface LinkRefusals {
+  lease: number;
+  reason: string;
+  packets: number;
+}
+
+/** Reads what `network_refusals` answers: for each chain that refuses, `LEASE:PACKETS ...`. Deleted links are not in it. */
+export function readRefusals(answers: Record<string, string | undefined>): LinkRefusals[] {
+  return Object.entries(REFUSALS).flatMap(([name, { reason }]) =>
+    [...(answers[name] ?? '').matchAll(/(\d+):(\d+)/g)].map(([, lease, packets]) => ({
+      lease: Number(lease),
+      reason,
+      packets: Number(packets),
+    })),
+  );
+}
+
+/** Bytes that left by the link of one lease, by all of its owners. */
+export interface LinkSent {
+  lease: number;
+  /** With their headers. */
+  bytes: number;
+}
+
+/** Reads what `network_sent` answers: `ADDRESS:BYTES ...`. @param leaseOf the lease that an address belongs to */
+export function readSent(text: string, leaseOf: (address: string) => number): LinkSent[] {
+  return [...text.matchAll(/([\d.]+):(\d+)/g)].map(([, address, bytes]) => ({
+    lease: leaseOf(address!),
+    bytes: Number(bytes),
+  }));
+}
+
 /** Packets of one veth pair that were forwarded past the egress process. */
 export interface LinkTraffic {
   lease: number;
