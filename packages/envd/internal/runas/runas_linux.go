@@ -33,12 +33,14 @@ func Do(user account.User, action func() error) error {
 		// The thread ends with its goroutine, as it stays locked.
 		return err
 	}
-	result := action()
-	if become(0, 0, nil) == nil {
-		runtime.UnlockOSThread()
-	}
-	StayDumpable()
-	return result
+	// Also when the action panics: the goroutine may go on to serve another user.
+	defer func() {
+		if become(0, 0, nil) == nil {
+			runtime.UnlockOSThread()
+		}
+		StayDumpable()
+	}()
+	return action()
 }
 
 func isRoot(user account.User) bool { return user.UID == 0 && user.GID == 0 && len(user.Groups) == 0 }
