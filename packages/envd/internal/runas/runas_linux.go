@@ -1,15 +1,18 @@
 // Package runas does file operations with the rights of a user.
 //
 // The daemon is root. Root that acts on paths of a user follows links which that user could not, and is refused what
-// the user may do where the host sets fs.protected_*. So each operation runs on a thread that has the user's fsuid,
-// fsgid and groups: the kernel then takes root's capabilities over files away from it, and what it creates belongs to
-// the user.
+// the user may do where the host sets fs.protected_*. So each operation runs on a thread that has the user's effective
+// user, group and groups: the kernel then takes root's capabilities away from it, and what it creates belongs to the
+// user. The real and the saved user stay root, so that nobody else may signal or trace the daemon. (setfsuid would do,
+// but gVisor does not have it.)
 package runas
 
 import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -45,20 +48,33 @@ func Do(user account.User, action func() error) error {
 
 func isRoot(user account.User) bool { return user.UID == 0 && user.GID == 0 && len(user.Groups) == 0 }
 
-// become changes this thread alone. The functions of x/sys change all threads, so the calls are made by number.
+// become gives this thread the effective user, group and supplementary groups. The functions of x/sys change all threads, so the
+// calls are made by number.
 func become(uid, gid uint32, groups []uint32) error {
-	var first unsafe.Pointer
-	if len(groups) > 0 {
-		first = unsafe.Pointer(&groups[0])
+	steps := []func() syscall.Errno{
+		func() syscall.Errno { return setGroups(groups) },
+		func() syscall.Errno { return setEffective(unix.SYS_SETRESGID, gid) },
+		func() syscall.Errno { return setEffective(unix.SYS_SETRESUID, uid) },
 	}
-	if _, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(first), 0); errno != 0 {
-		return fmt.Errorf("cannot take on the groups of the user: %w", errno)
+	if uid == 0 {
+		// Only root may change its groups.
+		slices.Reverse(steps)
 	}
-	// These two return the number from before, and no error.
-	unix.RawSyscall(unix.SYS_SETFSGID, uintptr(gid), 0, 0)
-	unix.RawSyscall(unix.SYS_SETFSUID, uintptr(uid), 0, 0)
-	if now, _, _ := unix.RawSyscall(unix.SYS_SETFSUID, ^uintptr(0), 0, 0); uint32(now) != uid {
-		return fmt.Errorf("cannot take on user %d: %w", uid, unix.EPERM)
+	for _, step := range steps {
+		if errno := step(); errno != 0 {
+			return fmt.Errorf("cannot take on user %d: %w", uid, errno)
+		}
 	}
 	return nil
+}
+
+func setGroups(groups []uint32) syscall.Errno {
+	_, _, errno := unix.RawSyscall(unix.SYS_SETGROUPS, uintptr(len(groups)), uintptr(unsafe.Pointer(unsafe.SliceData(groups))), 0)
+	return errno
+}
+
+// setEffective changes the effective number alone: the real and the saved one stay.
+func setEffective(call uintptr, id uint32) syscall.Errno {
+	_, _, errno := unix.RawSyscall(call, ^uintptr(0), uintptr(id), ^uintptr(0))
+	return errno
 }
