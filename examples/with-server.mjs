@@ -13,7 +13,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 
 const { values, positionals } = parseArgs({
   options: { driver: { type: 'string' }, config: { type: 'string' }, runtime: { type: 'string' } },

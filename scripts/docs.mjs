@@ -17,7 +17,7 @@ const PACKAGES = {
   sync: ['index.ts'],
   testing: ['index.ts'],
   server: ['index.ts'],
-  runtime: ['index.ts', 'testing.ts'],
+  runtime: ['contract.ts', 'host.ts', 'incus.ts', 'linux.ts', 'process.ts', 'remote.ts', 'testing.ts'],
 };
 /** Beside those that TypeDoc knows. `@wire` names the operation that a method stands on. */
 const TAGS = ['@wire'];

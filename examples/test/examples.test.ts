@@ -1,4 +1,4 @@
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { describe, expect, it } from 'vitest';
 import { runExample } from './run-example.js';
 import { withFramework } from './with-framework.js';

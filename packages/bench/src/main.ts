@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFile, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { placeTable } from './report/place-table.js';
 import { type Outcome, renderTable } from './report/table.js';
 import type { BenchContext } from './row.js';

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { checkHost, type HostOptions, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, type HostOptions, linuxDriverCanRun } from '@svc/runtime/host';
 
 /** Why the linux driver cannot run here; undefined when it can. */
 export async function linuxLacks(options: Pick<HostOptions, 'isolation'> = {}): Promise<string | undefined> {

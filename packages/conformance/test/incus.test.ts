@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { startTrialCluster, stopTrialCluster } from '@svc/runtime';
+import { startTrialCluster, stopTrialCluster } from '@svc/runtime/incus';
 import { test, vi } from 'vitest';
 import { linuxLacks } from '../src/linux-host.js';
 import { describeConformance } from '../src/run/describe-conformance.js';

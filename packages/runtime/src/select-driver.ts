@@ -5,7 +5,7 @@ import { findIncus } from './find-incus.js';
 import { describeMissing, type Finding, linuxDriverCanRun } from './host/finding.js';
 import { type HostFacts, readHostFacts, TESTED_RUNTIMES } from './host/host-facts.js';
 import { judgeHost } from './host/judge-host.js';
-import type { IncusDriverOptions } from './incus-driver/index.js';
+import type { IncusDriverOptions } from './incus-driver/options.js';
 import type { LinuxDriverOptions } from './linux-driver/state/options.js';
 import { type TrialStart, trialStart } from './trial-start.js';
 
@@ -59,7 +59,7 @@ export async function selectDriver(options: SelectDriverOptions): Promise<Select
   });
   const findings = judgeHost(facts);
   if (linuxDriverCanRun(findings)) {
-    const { createLinuxDriver } = await import('./linux-driver/index.js');
+    const { createLinuxDriver } = await import('./linux-driver/create-linux-driver.js');
     const driver = await createLinuxDriver({ ...common, ...linux }, facts);
     const tested = TESTED_RUNTIMES.some((name) => name === facts.ociRuntime);
     const trial = options.trialStart === true || !tested ? await requireStart(driver, facts) : undefined;
@@ -130,7 +130,7 @@ async function openIncus(
   options: DriverOptions,
   incus: SelectDriverOptions['incus'] = {},
 ): Promise<SelectedDriver> {
-  const { createIncusDriver } = await import('./incus-driver/index.js');
+  const { createIncusDriver } = await import('./incus-driver/create-incus-driver.js');
   const { address, trial } = await findIncus(incus.address);
   const driver = await createIncusDriver({ ...options, ...incus, address });
   const why = trial ? 'It was asked for; it is the trial cluster of this machine.' : 'It was asked for.';
@@ -142,7 +142,7 @@ async function openProcess(
   findings: Finding[],
   why: string,
 ): Promise<SelectedDriver> {
-  const { createProcessDriver } = await import('./process-driver/index.js');
+  const { createProcessDriver } = await import('./process-driver/create-process-driver.js');
   return { driver: await createProcessDriver(options), findings, why };
 }
 

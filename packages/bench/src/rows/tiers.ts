@@ -1,4 +1,5 @@
-import { checkHost, type Isolation, linuxDriverCanRun } from '@svc/runtime';
+import type { Isolation } from '@svc/runtime/contract';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { Client, type Sandbox } from '@svc/sdk';
 import { type BenchContext, type Figure, type Row, runs } from '../row.js';
 import { summarize } from '../statistics.js';

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Isolation } from '@svc/runtime';
+import type { Isolation } from '@svc/runtime/contract';
 
 export interface ServerRequest {
   driver: 'linux' | 'process' | 'incus';

@@ -2,14 +2,8 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { request } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import {
-  baseDirectory,
-  baseRecipe,
-  findBase,
-  incusRoot,
-  startTrialCluster,
-  stopTrialCluster,
-} from '@svc/runtime';
+import { baseDirectory, baseRecipe, findBase } from '@svc/runtime/host';
+import { incusRoot, startTrialCluster, stopTrialCluster } from '@svc/runtime/incus';
 import { Client } from '@svc/sdk';
 import { type ServerChild, type ServerRequest, startServerChild } from './server-child.js';
 

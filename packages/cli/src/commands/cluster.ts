@@ -1,11 +1,11 @@
+import { DriverError } from '@svc/runtime/contract';
 import {
   clusterStatus,
-  DriverError,
   findTrialCluster,
   joinCluster,
   startTrialCluster,
   stopTrialCluster,
-} from '@svc/runtime';
+} from '@svc/runtime/incus';
 import type { Command } from 'commander';
 import { act, leaf } from '../cli/leaf.js';
 import { CliError, UsageError } from '../errors/cli-error.js';

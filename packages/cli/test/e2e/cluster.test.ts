@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { baseDirectory, baseRecipe, findBase } from '@svc/runtime';
+import { baseDirectory, baseRecipe, findBase } from '@svc/runtime/host';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { runProcess } from '../support/run-cli.js';
 

@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { OperatorClient } from '@svc/sdk/operator';
 import { runTestCode } from '@svc/support/testing/child-program';
 import { type LocalServer, startLocalServer } from '../support/local-server.js';

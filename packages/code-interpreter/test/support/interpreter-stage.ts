@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { baseDirectory, baseRecipe, checkHost, findBase, linuxDriverCanRun } from '@svc/runtime';
+import { baseDirectory, baseRecipe, checkHost, findBase, linuxDriverCanRun } from '@svc/runtime/host';
 import { Client } from '@svc/sdk';
 import { type Server, startServer } from '@svc/server';
 import { codeInterpreter, codeInterpreterName } from '../../src/index.js';

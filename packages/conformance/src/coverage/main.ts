@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { release, tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { checkHost } from '@svc/runtime';
+import { checkHost } from '@svc/runtime/host';
 import type { CaseResult } from '../wire/recorder.js';
 import { readRpcOutcomes } from './rpc-outcomes.js';
 import { renderCoverage } from './table.js';

@@ -4,7 +4,7 @@ import {
   DriverError,
   type Instance,
   type RestoreOptions,
-} from '@svc/runtime';
+} from '@svc/runtime/contract';
 import type { Fault } from './target.js';
 
 /** A driver whose creates fail as asked. Everything else is the driver's behind it, but that it may claim mounts. */

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { daemonProgram } from '@svc/envd';
-import { createProcessDriver } from '@svc/runtime';
+import { createProcessDriver } from '@svc/runtime/process';
 import { type Server, type ServerOptions, startServer } from '@svc/server';
 import { createFaultyDriver } from './faulty-driver.js';
 import type { ServerKind, SpecialServer } from './target.js';

@@ -4,7 +4,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
-import { createProcessDriver } from '../../src/index.js';
+import { createProcessDriver } from '../../src/process.js';
 import { DaemonClient, findLeaks } from '../../src/testing.js';
 import { bundleModule } from '../support/bundle-module.js';
 import { envdProgram } from '../support/envd-program.js';

@@ -1,4 +1,4 @@
-import { createProcessDriver } from '../../src/index.js';
+import { createProcessDriver } from '../../src/process.js';
 import { describeDriver } from '../../src/testing.js';
 import { envdProgram } from '../support/envd-program.js';
 

@@ -9,20 +9,14 @@ import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
-import {
-  connectDriver,
-  createProcessDriver,
-  type Driver,
-  DriverError,
-  DriverLog,
-  type InstanceSpec,
-  type RemoteDriver,
-  type ServedDriver,
-  serveDriver,
-} from '../../src/index.js';
+import { type Driver, DriverError, type InstanceSpec } from '../../src/contract.js';
+import { createProcessDriver } from '../../src/process.js';
 import { checkSpec, isCleanPath } from '../../src/remote/check.js';
+import { connectDriver, type RemoteDriver } from '../../src/remote/connect-driver.js';
+import { DriverLog } from '../../src/remote/driver-log.js';
 import { FRAME, FrameReader, frameOf } from '../../src/remote/frames.js';
 import { RemoteCalls } from '../../src/remote/remote-calls.js';
+import { type ServedDriver, serveDriver } from '../../src/remote/serve-driver.js';
 import { openUpgraded } from '../../src/remote/upgrade.js';
 import { DaemonClient } from '../../src/testing/daemon-client.js';
 import { tarOf } from '../../src/testing/tar.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parseProcStat } from '#support/process-identity';
-import { DriverError } from '../../src/index.js';
+import { DriverError } from '../../src/contract.js';
 import { selectMembers } from '../../src/process-driver/process-tree.js';
 import { lockDataDir } from '../../src/shared/data-dir-lock.js';
 import { dialTcp } from '../../src/shared/dial.js';

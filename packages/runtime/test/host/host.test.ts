@@ -2,17 +2,11 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DriverError } from '../../src/contract.js';
 import { chooseIoWeights, type HostFacts, parseCgroupControllers } from '../../src/host/host-facts.js';
 import { judgeHost } from '../../src/host/judge-host.js';
 import { compareVersions } from '../../src/host/programs.js';
-import {
-  checkHost,
-  DriverError,
-  type Finding,
-  fixHost,
-  linuxDriverCanRun,
-  selectDriver,
-} from '../../src/index.js';
+import { checkHost, type Finding, fixHost, linuxDriverCanRun, selectDriver } from '../../src/host.js';
 import { explain } from '../../src/select-driver.js';
 import { envdProgram } from '../support/envd-program.js';
 import { linuxSkipReason } from '../support/linux-host.js';

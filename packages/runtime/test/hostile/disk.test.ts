@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { DriverError } from '../../src/contract/errors.js';
-import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import { createLinuxDriver } from '../../src/linux-driver/create-linux-driver.js';
 import { pathsOf } from '../../src/linux-driver/state/paths.js';
 import { Workbench } from '../../src/testing/workbench.js';
 import { envdProgram } from '../support/envd-program.js';

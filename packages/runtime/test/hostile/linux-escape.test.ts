@@ -1,4 +1,4 @@
-import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import { createLinuxDriver } from '../../src/linux-driver/create-linux-driver.js';
 import { describeEscapes } from '../../src/testing.js';
 import { envdProgram } from '../support/envd-program.js';
 import { linuxSkipReason } from '../support/linux-host.js';

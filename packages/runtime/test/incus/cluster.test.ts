@@ -6,9 +6,9 @@ import { eventually } from '#support/eventually';
 import type { Driver } from '../../src/contract/driver.js';
 import type { Instance } from '../../src/contract/instance.js';
 import { IncusClient } from '../../src/incus/incus-client.js';
-import { createIncusDriver } from '../../src/incus-driver/index.js';
+import { createIncusDriver } from '../../src/incus-driver/create-incus-driver.js';
 import { DaemonClient } from '../../src/testing/daemon-client.js';
-import { clusterStatus } from '../../src/trial-cluster/index.js';
+import { clusterStatus } from '../../src/trial-cluster/cluster-status.js';
 import { killTrialMember, returnTrialMember } from '../../src/trial-cluster/trial-cluster.js';
 import { envdProgram } from '../support/envd-program.js';
 import {

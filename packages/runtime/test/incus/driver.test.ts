@@ -1,6 +1,6 @@
 import { afterAll, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
-import { createIncusDriver } from '../../src/incus-driver/index.js';
+import { createIncusDriver } from '../../src/incus-driver/create-incus-driver.js';
 import { describeDriver } from '../../src/testing.js';
 import { envdProgram } from '../support/envd-program.js';
 import {

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Driver } from '../../src/contract/driver.js';
-import { createIncusDriver } from '../../src/incus-driver/index.js';
+import { createIncusDriver } from '../../src/incus-driver/create-incus-driver.js';
 import { DaemonClient } from '../../src/testing/daemon-client.js';
-import { clusterStatus } from '../../src/trial-cluster/index.js';
+import { clusterStatus } from '../../src/trial-cluster/cluster-status.js';
 import { envdProgram } from '../support/envd-program.js';
 import { INCUS_TEST_MS, incusSkipReason, startTestCluster, type TestCluster } from '../support/incus-host.js';
 

@@ -8,7 +8,7 @@ import { eventually } from '#support/eventually';
 import type { Driver } from '../../src/contract/driver.js';
 import { VolumeError } from '../../src/contract/volumes.js';
 import { IncusClient } from '../../src/incus/incus-client.js';
-import { createIncusDriver } from '../../src/incus-driver/index.js';
+import { createIncusDriver } from '../../src/incus-driver/create-incus-driver.js';
 import { keys } from '../../src/incus-driver/keys.js';
 import { DaemonClient } from '../../src/testing/daemon-client.js';
 import { killTrialMember, returnTrialMember } from '../../src/trial-cluster/trial-cluster.js';

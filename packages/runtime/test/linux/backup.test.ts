@@ -8,7 +8,7 @@ import { eventually } from '#support/eventually';
 import { openStoreBackup } from '../../src/backup/store-backup.js';
 import { entryKinds, type StoreEntry } from '../../src/backup/store-entry.js';
 import { openStoreRestore, unpackTree } from '../../src/backup/store-restore.js';
-import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import { createLinuxDriver } from '../../src/linux-driver/create-linux-driver.js';
 import { NamespaceKeeper } from '../../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../../src/testing/daemon-client.js';

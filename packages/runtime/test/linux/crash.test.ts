@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { Cgroups } from '../../src/linux-driver/cgroups/cgroups.js';
-import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import { createLinuxDriver } from '../../src/linux-driver/create-linux-driver.js';
 import { NamespaceKeeper } from '../../src/linux-driver/namespace/namespace-keeper.js';
 import { type Paths, pathsOf } from '../../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../../src/testing/daemon-client.js';

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import type { BaseRoot } from '../../src/contract/capabilities.js';
 import { baseDirectory, baseRecipe, findBase } from '../../src/host/base-root.js';
-import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import { createLinuxDriver } from '../../src/linux-driver/create-linux-driver.js';
 import { NamespaceKeeper } from '../../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../../src/linux-driver/state/paths.js';
 import { DaemonClient } from '../../src/testing/daemon-client.js';

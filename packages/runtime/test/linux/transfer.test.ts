@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import type { Driver } from '../../src/contract/driver.js';
 import type { ObjectDescription, StoredObject } from '../../src/contract/transfers.js';
-import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import { createLinuxDriver } from '../../src/linux-driver/create-linux-driver.js';
 import { NamespaceKeeper } from '../../src/linux-driver/namespace/namespace-keeper.js';
 import { pathsOf } from '../../src/linux-driver/state/paths.js';
 import { tarBytes, tarOf } from '../../src/testing/tar.js';

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DaemonProgram } from '../../src/contract/driver.js';
 import { baseDirectory, baseRecipe, findBase } from '../../src/host/base-root.js';
-import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import { createLinuxDriver } from '../../src/linux-driver/create-linux-driver.js';
 import { runProgram } from '../../src/shared/run-program.js';
 import { DaemonClient } from '../../src/testing/daemon-client.js';
 import { countReaches, readCount, startCounting } from '../../src/testing/programs.js';

@@ -1,4 +1,4 @@
-import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import { createLinuxDriver } from '../../src/linux-driver/create-linux-driver.js';
 import { envdProgram } from '../support/envd-program.js';
 import { describeForks } from '../support/fork-suite.js';
 import { memorySkipReason } from '../support/linux-host.js';

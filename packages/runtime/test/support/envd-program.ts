@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { daemonProgram } from '../../../envd/location.js';
-import type { DaemonProgram } from '../../src/index.js';
+import type { DaemonProgram } from '../../src/contract.js';
 
 /** Where the copy is: the tests run in other processes than the setup. */
 const VARIABLE = 'SVC_TEST_DAEMON';

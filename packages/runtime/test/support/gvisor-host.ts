@@ -1,5 +1,5 @@
-import type { DriverOptions } from '../../src/index.js';
-import { createLinuxDriver } from '../../src/linux-driver/index.js';
+import type { DriverOptions } from '../../src/contract.js';
+import { createLinuxDriver } from '../../src/linux-driver/create-linux-driver.js';
 import { readGaps } from '../../src/testing/gaps.js';
 import { envdProgram } from './envd-program.js';
 import { gvisorSkipReason } from './linux-host.js';

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll } from 'vitest';
-import { createLinuxDriver, type LinuxDriverOptions } from '../../src/linux-driver/index.js';
+import { createLinuxDriver } from '../../src/linux-driver/create-linux-driver.js';
+import type { LinuxDriverOptions } from '../../src/linux-driver/state/options.js';
 import { Workbench } from '../../src/testing/workbench.js';
 import { envdProgram } from './envd-program.js';
 

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { connectDriver, type Driver, serveDriver } from '../../src/index.js';
+import type { Driver } from '../../src/contract.js';
+import { connectDriver, serveDriver } from '../../src/remote.js';
 
 /** The token of tests. */
 export const TOKEN = 'token of a test';

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { describe, expect, it } from 'vitest';
-import type { VolumeError } from '../../src/index.js';
+import type { VolumeError } from '../../src/contract.js';
 import { fromErrno } from '../../src/volumes/errors.js';
 import {
   changeEntry,

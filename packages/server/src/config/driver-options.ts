@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { egressProgram } from '@svc/egress';
 import { daemonProgram } from '@svc/envd';
-import { DriverError, type DriverOptions, IDS_PER_INSTANCE } from '@svc/runtime';
+import { DriverError, type DriverOptions } from '@svc/runtime/contract';
+import { IDS_PER_INSTANCE } from '@svc/runtime/linux';
 import type { ServerOptions } from './options.js';
 import { LINUX_POOL_SIZE, settings } from './settings.js';
 

@@ -1,5 +1,5 @@
 import { parseRange } from '@svc/network-policy';
-import type { IdPool } from '@svc/runtime';
+import type { IdPool } from '@svc/runtime/linux';
 
 /**
  * One setting of the server: what it may be, and how each source says it. Ours instead of a schema library, because most of a

@@ -1,11 +1,5 @@
-import {
-  baseRoots,
-  DEFAULT_ARCHIVE_LIMITS,
-  type Driver,
-  type DriverName,
-  driverNames,
-  isolations,
-} from '@svc/runtime';
+import { baseRoots, DEFAULT_ARCHIVE_LIMITS, type Driver, isolations } from '@svc/runtime/contract';
+import { type DriverName, driverNames } from '@svc/runtime/host';
 import { type SamplerName, samplers } from './samplers.js';
 import {
   idPool,

@@ -1,13 +1,13 @@
 import { lstat, readdir, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
+import { baseDirectory } from '@svc/runtime/host';
 import {
-  baseDirectory,
   driverIsUp,
   otherUsersOfBases,
   removeDriverData,
   removeTree,
   takeDownDriver,
-} from '@svc/runtime';
+} from '@svc/runtime/linux';
 import { lockDirectory } from '#support/directory-lock';
 import { driverPrograms } from '../config/driver-options.js';
 import { dataLayout } from '../storage/data/data-layout.js';

@@ -1,5 +1,5 @@
 import type { EgressPolicy } from '@svc/network-policy';
-import type { Instance } from '@svc/runtime';
+import type { Instance } from '@svc/runtime/contract';
 import type { SandboxConfig } from '../storage/json-shapes.js';
 
 /** The scope in which placeholders in the rules of one run of a sandbox are resolved. */

@@ -1,4 +1,4 @@
-import { reserveBytes } from '@svc/runtime';
+import { reserveBytes } from '@svc/runtime/host';
 import type { Uses } from '../cluster/context.js';
 import { countNodes, type NodeCounts } from '../cluster/fleet/list-nodes.js';
 import { policyProblem } from '../network/egress/policy-of.js';

@@ -1,4 +1,4 @@
-import type { Driver } from '@svc/runtime';
+import type { Driver } from '@svc/runtime/contract';
 import type { RecoveryReport } from '../sandboxes/recovery/recover.js';
 import type { ServerContext } from './context.js';
 

@@ -2,7 +2,9 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { daemonProgram } from '@svc/envd';
-import { checkIncusFences, type Finding, type Isolation, selectDriver, type TrialStart } from '@svc/runtime';
+import type { Isolation } from '@svc/runtime/contract';
+import { type Finding, selectDriver, type TrialStart } from '@svc/runtime/host';
+import { checkIncusFences } from '@svc/runtime/incus';
 import type { ServerOptions } from '../config/options.js';
 
 export interface TryStartOptions {

@@ -1,4 +1,4 @@
-import type { StoredObject } from '@svc/runtime';
+import type { StoredObject } from '@svc/runtime/contract';
 import type { StopReason } from '../gateway/contract.js';
 import type { NetworkContext } from '../network/context.js';
 import type { ReadCache } from '../storage/read-cache.js';

@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { IsolationLevel, Machine } from '@svc/runtime';
+import type { IsolationLevel, Machine } from '@svc/runtime/contract';
 
 export type NetworkConfig = components['schemas']['SandboxNetworkConfig'];
 

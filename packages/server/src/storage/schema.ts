@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { ObjectKind } from '@svc/runtime';
+import type { ObjectKind } from '@svc/runtime/contract';
 import type { Generated, Kysely, Selectable, Transaction } from 'kysely';
 import type { TeamFlags, TeamLimits } from '../config/team-limits.js';
 import type { EncryptedJson, Json } from './json.js';

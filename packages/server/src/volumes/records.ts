@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import { DriverError } from '@svc/runtime';
+import { DriverError } from '@svc/runtime/contract';
 import type { Team } from '../api/auth/team-store.js';
 import { errors } from '../api/errors/catalog.js';
 import { isUuid } from '../api/wire/ids.js';

@@ -1,4 +1,4 @@
-import type { Volumes } from '@svc/runtime';
+import type { Volumes } from '@svc/runtime/contract';
 import type { VolumeStore } from '../api/context/context.js';
 import type { Uses } from '../cluster/context.js';
 import type { TeamLimits } from '../config/team-limits.js';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { gzipSync } from 'node:zlib';
-import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
+import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime/contract';
 import { type TarTestEntry, tarBytes } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { planCopy } from '../../src/templates/builds/files/copy-plan.js';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { Readable } from 'node:stream';
-import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
+import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime/contract';
 import { randomNumbers } from '@svc/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import { readTar } from '../../src/templates/builds/files/tar.js';

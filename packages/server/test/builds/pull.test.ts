@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
+import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime/contract';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import { openOciLayout } from '../../src/templates/builds/images/oci-layout.js';
 import { pullImage } from '../../src/templates/builds/images/pull.js';

@@ -3,7 +3,7 @@ import { chmod, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
+import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime/contract';
 import { extract } from 'tar-stream';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, unlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime';
+import { DEFAULT_ARCHIVE_LIMITS } from '@svc/runtime/contract';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { readTar } from '../../src/templates/builds/files/tar.js';
 import { openDockerArchive } from '../../src/templates/builds/images/docker-archive.js';

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
 import { createSandbox, run } from '../support/sandboxes.js';

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { createSandbox } from '../support/sandboxes.js';
 import { startTestServer } from '../support/server.js';

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Driver } from '@svc/runtime';
+import type { Driver } from '@svc/runtime/contract';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { eventually } from '#support/eventually';
 import { startServer } from '../../src/index.js';
@@ -69,7 +69,7 @@ describe('clean-up that a hostile program hinders', () => {
   });
 
   it('lets the server start although the driver cannot reap', async () => {
-    const { createProcessDriver } = await import('@svc/runtime');
+    const { createProcessDriver } = await import('@svc/runtime/process');
     const driverDir = await mkdtemp(path.join(tmpdir(), 'svc-driver-'));
     const { daemonProgram } = await import('@svc/envd');
     const driver = await createProcessDriver({ dataDir: driverDir, daemon: daemonProgram });

@@ -1,5 +1,5 @@
 import { tmpdir } from 'node:os';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { limitOf, tightenVolumes } from '../../src/volumes/store.js';
 import { createSandbox, run } from '../support/sandboxes.js';

@@ -6,7 +6,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { eventually } from '@svc/support/eventually';
 import { childProgram } from '@svc/support/testing/child-program';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';

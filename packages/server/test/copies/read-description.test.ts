@@ -1,4 +1,4 @@
-import type { StoredObject } from '@svc/runtime';
+import type { StoredObject } from '@svc/runtime/contract';
 import { describe, expect, it } from 'vitest';
 import { readDescription } from '../../src/cluster/copies/read-description.js';
 

@@ -3,13 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { daemonProgram } from '@svc/envd';
-import {
-  connectDriver,
-  type Driver,
-  type Instance,
-  type LinuxDriverOptions,
-  type RemoteDriver,
-} from '@svc/runtime';
+import type { Driver, Instance } from '@svc/runtime/contract';
+import type { LinuxDriverOptions } from '@svc/runtime/linux';
+import { connectDriver, type RemoteDriver } from '@svc/runtime/remote';
 import { type FakeInternet, startFakeInternet, WORLD, Workbench } from '@svc/runtime/testing';
 import { build } from 'esbuild';
 

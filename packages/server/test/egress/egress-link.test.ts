@@ -13,7 +13,7 @@ import {
   egressProgram,
 } from '@svc/egress';
 import { type EgressPolicy, policyFromSettings, readEgress } from '@svc/network-policy';
-import type { Instance, InstanceEnd } from '@svc/runtime';
+import type { Instance, InstanceEnd } from '@svc/runtime/contract';
 import { eventually } from '@svc/support/eventually';
 import { afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import { makeAuthority } from '../../src/network/egress/authority.js';

@@ -1,4 +1,4 @@
-import type { ForwardedTraffic } from '@svc/runtime';
+import type { ForwardedTraffic } from '@svc/runtime/contract';
 import { describe, expect, it } from 'vitest';
 import { ForwardedDelta } from '../../src/network/egress/packet-deltas.js';
 

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { connectEgress, type EgressControl, type EgressReport } from '@svc/egress';
 import { type EgressPolicy, forwardedOf } from '@svc/network-policy';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { DaemonClient, type MadeInstance, type RunningCommand, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';

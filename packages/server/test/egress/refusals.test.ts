@@ -1,4 +1,4 @@
-import type { RefusedPackets } from '@svc/runtime';
+import type { RefusedPackets } from '@svc/runtime/contract';
 import { describe, expect, it } from 'vitest';
 import { RareReports, RefusedDelta } from '../../src/network/egress/packet-deltas.js';
 

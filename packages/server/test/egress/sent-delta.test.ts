@@ -1,5 +1,5 @@
 import { forwardedOf } from '@svc/network-policy';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { type DaemonClient, type MadeInstance, WORLD } from '@svc/runtime/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type EgressFixture, openEgressFixture } from './egress-fixture.js';

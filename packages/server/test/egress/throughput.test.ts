@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { connectEgress, type EgressControl } from '@svc/egress';
 import { type EgressPolicy, forwardedOf } from '@svc/network-policy';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { type MadeInstance, WORLD } from '@svc/runtime/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readProcStat } from '#support/process-identity';

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { Readable } from 'node:stream';
-import type { Instance } from '@svc/runtime';
+import type { Instance } from '@svc/runtime/contract';
 import { type HostileAnswer, hostileAnswers, startHostileDaemon } from '@svc/runtime/testing';
 import { describe, expect, it } from 'vitest';
 import type { ServerContext } from '../../src/process/context.js';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { signFilePath } from '@svc/daemon';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { expect, it, onTestFinished } from 'vitest';
 import { createSandbox, run } from '../support/sandboxes.js';
 import { secondTeam } from '../support/second-team.js';

@@ -1,4 +1,4 @@
-import { clusterStatus } from '@svc/runtime';
+import { clusterStatus } from '@svc/runtime/incus';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { eventually } from '#support/eventually';
 import { type IncusFixture, startIncusFixture } from '../support/incus-fixture.js';

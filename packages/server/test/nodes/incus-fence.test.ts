@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { startTrialCluster, stopTrialCluster } from '@svc/runtime';
+import { startTrialCluster, stopTrialCluster } from '@svc/runtime/incus';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { run } from '../support/sandboxes.js';
 import { startTestServer, type TestServer } from '../support/server.js';

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Driver, LostDriver } from '@svc/runtime';
+import type { Driver, LostDriver } from '@svc/runtime/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { clearLost } from '../../src/cluster/fleet/clear-lost.js';

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { type ChildServer, childEnvironment, startChildServer } from '../support/child-server.js';

@@ -1,11 +1,6 @@
 import { daemonProgram } from '@svc/envd';
-import {
-  type CheckpointOptions,
-  createProcessDriver,
-  type Driver,
-  DriverError,
-  type Instance,
-} from '@svc/runtime';
+import { type CheckpointOptions, type Driver, DriverError, type Instance } from '@svc/runtime/contract';
+import { createProcessDriver } from '@svc/runtime/process';
 
 /** Instances of one process driver, as a cluster that several servers reach, each by a driver of its own. */
 export interface PlayedCluster extends AsyncDisposable {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { DriverError, type Machine, type Transfers } from '@svc/runtime';
+import { DriverError, type Machine, type Transfers } from '@svc/runtime/contract';
 
 /** Checkpoints of a process driver, copied as plain archives. @param stored ids of those that there are */
 export function directoryTransfers(dataDir: string, machine: Machine, stored: Set<string>): Transfers {

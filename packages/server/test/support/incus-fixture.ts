@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { startTrialCluster, stopTrialCluster } from '@svc/runtime';
+import { startTrialCluster, stopTrialCluster } from '@svc/runtime/incus';
 import { type ChildServer, childEnvironment, startChildServer } from './child-server.js';
 import { startTestServer, type TestServer } from './server.js';
 import { childStorage, dropSchema } from './server-storage.js';

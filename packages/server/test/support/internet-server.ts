@@ -4,7 +4,7 @@ import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createOperatorClient } from '@svc/platform/operator';
-import { checkHost, linuxDriverCanRun } from '@svc/runtime';
+import { checkHost, linuxDriverCanRun } from '@svc/runtime/host';
 import { type FakeInternet, startFakeInternet, WORLD } from '@svc/runtime/testing';
 import { findHindrance, findServiceUser } from '../../src/storage/data/service-user.js';
 import { childEnvironment, startChildServer } from './child-server.js';

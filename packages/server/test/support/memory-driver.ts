@@ -1,5 +1,6 @@
 import { daemonProgram } from '@svc/envd';
-import { createProcessDriver, type Driver, type Instance, type Machine } from '@svc/runtime';
+import type { Driver, Instance, Machine } from '@svc/runtime/contract';
+import { createProcessDriver } from '@svc/runtime/process';
 import { directoryTransfers } from './directory-transfers.js';
 
 export interface MemoryDriver extends Driver {

@@ -6,7 +6,13 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
-import { type Driver, DriverError, type Instance, type Machine, type StoredObject } from '@svc/runtime';
+import {
+  type Driver,
+  DriverError,
+  type Instance,
+  type Machine,
+  type StoredObject,
+} from '@svc/runtime/contract';
 import { createStubDriver } from './stub-driver.js';
 
 /** The port on which programs of fake sandboxes report what they remember. */

@@ -4,7 +4,7 @@ import http from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Driver, Instance, InstanceEnd, InstanceRecord } from '@svc/runtime';
+import type { Driver, Instance, InstanceEnd, InstanceRecord } from '@svc/runtime/contract';
 
 export interface StubDriver extends Driver, AsyncDisposable {}
 

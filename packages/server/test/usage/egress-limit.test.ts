@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Driver, Instance, InstanceSpec } from '@svc/runtime';
+import type { Driver, Instance, InstanceSpec } from '@svc/runtime/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { enforceEgressLimits } from '../../src/sandboxes/change/enforce-egress-limits.js';

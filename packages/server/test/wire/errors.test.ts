@@ -205,7 +205,7 @@ describe('a create request', () => {
 
 describe('a create request with a failing driver', () => {
   it('gives 503, 504 and 500 by what failed, and leaves nothing', async () => {
-    const { DriverError } = await import('@svc/runtime');
+    const { DriverError } = await import('@svc/runtime/contract');
     const driver = test.server.driver as { create: unknown };
     const create = driver.create;
     const results: [string, number, string][] = [
@@ -245,7 +245,7 @@ describe('a create request with a failing driver', () => {
 
 describe('a resume that its machine refuses', () => {
   it('gives 503 with the reason, and the sandbox stays paused until it is tried again', async () => {
-    const { DriverError } = await import('@svc/runtime');
+    const { DriverError } = await import('@svc/runtime/contract');
     const { id } = await createSandbox(test);
     expect((await test.api('POST', `/sandboxes/${id}/pause`)).status).toBe(204);
     const instance = test.server.context.sandboxes.get(id)!.instance!;

@@ -1,5 +1,5 @@
 import { volumesDocument } from '@svc/platform/openapi';
-import { VolumeError } from '@svc/runtime';
+import { VolumeError } from '@svc/runtime/contract';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { DatabaseLostError, DatabaseUnreachableError } from '../../src/storage/database-errors.js';
 import { startTestServer, type TestServer } from '../support/server.js';

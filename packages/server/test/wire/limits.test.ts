@@ -1,4 +1,4 @@
-import { DriverError } from '@svc/runtime';
+import { DriverError } from '@svc/runtime/contract';
 import { afterEach, describe, expect, it } from 'vitest';
 import { eventually } from '#support/eventually';
 import { startTestServer, type TestServer } from '../support/server.js';

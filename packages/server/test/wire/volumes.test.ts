@@ -1,4 +1,4 @@
-import { DriverError } from '@svc/runtime';
+import { DriverError } from '@svc/runtime/contract';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { resumeForRequest } from '../../src/sandboxes/change/routing.js';
 import { fromJson, toJson } from '../../src/storage/json.js';

@@ -1,4 +1,5 @@
-import { checkHost, type DriverName, type Finding, type Isolation, linuxDriverCanRun } from '@svc/runtime';
+import type { Isolation } from '@svc/runtime/contract';
+import { checkHost, type DriverName, type Finding, linuxDriverCanRun } from '@svc/runtime/host';
 import { CliError } from '../../errors/cli-error.js';
 
 /** The driver to start with, and why. */

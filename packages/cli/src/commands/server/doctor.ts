@@ -1,13 +1,6 @@
-import {
-  checkHost,
-  checkIncus,
-  DriverError,
-  type Finding,
-  fixHost,
-  type Isolation,
-  linuxDriverCanRun,
-  type TrialStart,
-} from '@svc/runtime';
+import { DriverError, type Isolation } from '@svc/runtime/contract';
+import { checkHost, type Finding, fixHost, linuxDriverCanRun, type TrialStart } from '@svc/runtime/host';
+import { checkIncus } from '@svc/runtime/incus';
 import type { TryStartOptions } from '@svc/server';
 import { type Command, Option } from 'commander';
 import type { Cli } from '../../cli/cli.js';

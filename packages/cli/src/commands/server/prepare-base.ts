@@ -1,4 +1,4 @@
-import { baseDirectory, baseRecipe, buildBase, findBase } from '@svc/runtime';
+import { baseDirectory, baseRecipe, buildBase, findBase } from '@svc/runtime/host';
 import type { ServerOptions } from '@svc/server';
 import type { Cli } from '../../cli/cli.js';
 import { chooseDriver } from './choose-driver.js';

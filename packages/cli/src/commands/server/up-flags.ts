@@ -1,4 +1,5 @@
-import type { BaseRoot, DriverName, Isolation } from '@svc/runtime';
+import type { BaseRoot, Isolation } from '@svc/runtime/contract';
+import type { DriverName } from '@svc/runtime/host';
 /** Options of `server up`. */
 export interface UpFlags {
   config?: string;

@@ -1,4 +1,4 @@
-import type { DriverName } from '@svc/runtime';
+import type { DriverName } from '@svc/runtime/host';
 import { type Command, Option } from 'commander';
 import { act, leaf } from '../../cli/leaf.js';
 import { wholeNumber } from '../../parse/number.js';

@@ -1,4 +1,4 @@
-import type { Driver, VolumeContent } from '@svc/runtime';
+import type { Driver, VolumeContent } from '@svc/runtime/contract';
 import type { FastifyBaseLogger } from 'fastify';
 import type { ServerConfig } from '../../config/config.js';
 import type { Ids } from '../../config/ids.js';

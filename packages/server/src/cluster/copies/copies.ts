@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { DriverError, type StoredObject, type Transfers } from '@svc/runtime';
+import { DriverError, type StoredObject, type Transfers } from '@svc/runtime/contract';
 import { anyOf } from '#support/any-of';
 import { KeyedMutex } from '#support/keyed-mutex';
 import { Semaphore } from '#support/semaphore';

@@ -1,4 +1,4 @@
-import type { StoredObject } from '@svc/runtime';
+import type { StoredObject } from '@svc/runtime/contract';
 import { sql } from 'kysely';
 import { sweepLayers } from '../../storage/builds/sweep-layers.js';
 import type { Uses } from '../context.js';

@@ -1,4 +1,4 @@
-import type { StoredObject } from '@svc/runtime';
+import type { StoredObject } from '@svc/runtime/contract';
 import type { Uses } from '../context.js';
 
 /** Notes that this node has a copy of an object. Written before it is made, so that a crash leaves none without a record. */

@@ -4,7 +4,7 @@ import {
   objectKinds,
   requireObject,
   type StoredObject,
-} from '@svc/runtime';
+} from '@svc/runtime/contract';
 
 /** The fields of a description that are used here. */
 export type DescribedObject = Pick<ObjectDescription, 'kind' | 'id' | 'sizeBytes' | 'needs'>;

@@ -1,4 +1,4 @@
-import { type Machine, memoryMisfit } from '@svc/runtime';
+import { type Machine, memoryMisfit } from '@svc/runtime/contract';
 import type { NodeRecord } from '../../api/context/nodes.js';
 import type { Uses } from '../context.js';
 import { isFull, orderPlaces, type Place } from '../nodes/order-places.js';

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { stat } from 'node:fs/promises';
-import { DriverError, requireObject } from '@svc/runtime';
+import { DriverError, requireObject } from '@svc/runtime/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errors } from '../../api/errors/catalog.js';
 import { closeUnread, toApiError } from '../../api/http.js';

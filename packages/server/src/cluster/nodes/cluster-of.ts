@@ -1,4 +1,4 @@
-import type { Driver } from '@svc/runtime';
+import type { Driver } from '@svc/runtime/contract';
 import { sql } from 'kysely';
 import { fromJson } from '../../storage/json.js';
 import type { Database } from '../../storage/schema.js';

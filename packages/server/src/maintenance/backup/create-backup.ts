@@ -3,7 +3,7 @@ import { lstat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
-import { openStoreBackup, type StoreBackup } from '@svc/runtime';
+import { openStoreBackup, type StoreBackup } from '@svc/runtime/linux';
 import { dataLayout } from '../../storage/data/data-layout.js';
 import { ArchiveWriter, fileExists } from './archive-writer.js';
 import { BackupError } from './backup-error.js';

@@ -1,4 +1,4 @@
-import { isStoreEntry, type StoreEntry } from '@svc/runtime';
+import { isStoreEntry, type StoreEntry } from '@svc/runtime/linux';
 import { migrations } from '../../storage/migrations/index.js';
 import { BackupError } from './backup-error.js';
 

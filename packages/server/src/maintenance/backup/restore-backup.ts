@@ -5,8 +5,8 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream';
 import { promisify } from 'node:util';
 import { createGunzip } from 'node:zlib';
+import { DriverError } from '@svc/runtime/contract';
 import {
-  DriverError,
   driverIsUp,
   entryKinds,
   openStoreRestore,
@@ -14,7 +14,7 @@ import {
   type StoreEntry,
   type StoreRestore,
   unpackTree,
-} from '@svc/runtime';
+} from '@svc/runtime/linux';
 import { lockDirectory } from '#support/directory-lock';
 import { dataLayout } from '../../storage/data/data-layout.js';
 import { isHalfRestored, markRestore, unmarkRestore } from '../../storage/data/private-directory.js';

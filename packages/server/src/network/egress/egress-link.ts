@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EgressAuthority, EgressControl, EgressHandlers, EgressSandbox } from '@svc/egress';
-import type { Instance } from '@svc/runtime';
+import type { Instance } from '@svc/runtime/contract';
 import type { EgressRun, SandboxEgress } from '../sandbox-egress.js';
 
 /** Longest time of one call to the egress process, ms. A call about a sandbox that takes longer is given up, and made again later. */

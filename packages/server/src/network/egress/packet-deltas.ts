@@ -1,6 +1,6 @@
 import type { EgressReport } from '@svc/egress';
 import { type CompiledPolicy, compilePolicy, type EgressPolicy } from '@svc/network-policy';
-import type { ForwardedTraffic, RefusedPackets, SentBytes } from '@svc/runtime';
+import type { ForwardedTraffic, RefusedPackets, SentBytes } from '@svc/runtime/contract';
 
 /** Reports the bytes that sandboxes sent since the last reading. The first one reports nothing: those were before this server started. */
 export class SentDelta {

@@ -6,7 +6,7 @@ import {
   policyFromSettings,
   readEgress,
 } from '@svc/network-policy';
-import type { Capabilities, InstanceNetwork } from '@svc/runtime';
+import type { Capabilities, InstanceNetwork } from '@svc/runtime/contract';
 import { errors } from '../../api/errors/catalog.js';
 import type { SandboxConfig, SandboxSecrets } from '../../storage/json-shapes.js';
 

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import type { Driver } from '@svc/runtime';
+import type { Driver } from '@svc/runtime/contract';
 import type { LogEvent } from 'kysely';
 import type { Tracer } from '../../api/context/tracer.js';
 import type { SamplerName } from '../../config/samplers.js';

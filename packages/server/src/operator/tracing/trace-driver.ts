@@ -1,4 +1,4 @@
-import type { Driver, Instance } from '@svc/runtime';
+import type { Driver, Instance } from '@svc/runtime/contract';
 import type { Tracer } from '../../api/context/tracer.js';
 
 const ofDriver = new Set(['create', 'restore', 'deleteCheckpoint']);

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DriverError } from '@svc/runtime';
+import { DriverError } from '@svc/runtime/contract';
 
 /** Time for the process of a killed server to end, ms. */
 const PREDECESSOR_MS = 30_000;

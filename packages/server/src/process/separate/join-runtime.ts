@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ConnectDriverOptions, connectDriver, DriverError, type RemoteDriver } from '@svc/runtime';
+import { DriverError } from '@svc/runtime/contract';
+import { type ConnectDriverOptions, connectDriver, type RemoteDriver } from '@svc/runtime/remote';
 import type { Log } from '../../api/context/context.js';
 import { runtimeTokenFile } from '../../storage/data/data-layout.js';
 import type { RuntimeReady } from './orders.js';

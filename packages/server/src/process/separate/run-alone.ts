@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { chmod, chown, rename, rm, writeFile } from 'node:fs/promises';
 import { parseArgs } from 'node:util';
-import { DriverLog, selectDriver, serveDriver } from '@svc/runtime';
+import { selectDriver } from '@svc/runtime/host';
+import { DriverLog, serveDriver } from '@svc/runtime/remote';
 import { driverPrograms, linuxOptions } from '../../config/driver-options.js';
 import { loadConfig } from '../../config/load.js';
 import { prepareDataLayout, runtimeSocket, runtimeTokenFile } from '../../storage/data/data-layout.js';

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
-import { DriverError, type Isolation } from '@svc/runtime';
+import { DriverError, type Isolation } from '@svc/runtime/contract';
 import { lockDirectory } from '#support/directory-lock';
 import type { ServerOptions } from '../../config/options.js';
 import { dataLayout } from '../../storage/data/data-layout.js';

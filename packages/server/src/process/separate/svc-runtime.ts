@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // The process that has the rights of root, started by itself: a driver, served to the server over a socket. It ends when the
 // server that used it exited, to be started again; sandboxes run on.
-import { DriverError } from '@svc/runtime';
+import { DriverError } from '@svc/runtime/contract';
 import { runAlone } from './run-alone.js';
 
 process.title = 'svc-runtime';

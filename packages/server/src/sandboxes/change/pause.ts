@@ -1,4 +1,4 @@
-import { DriverError } from '@svc/runtime';
+import { DriverError } from '@svc/runtime/contract';
 import { recordSystemAct } from '../../api/audit/audit-trail.js';
 import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Instance } from '@svc/runtime';
+import type { Instance } from '@svc/runtime/contract';
 import type { SandboxPorts, Uses } from '../context.js';
 import { initDaemon } from '../daemon/daemon-control.js';
 import { changeRow, type RowPatch } from '../records/rows.js';

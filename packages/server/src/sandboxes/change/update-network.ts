@@ -1,6 +1,6 @@
 import { parseRange } from '@svc/network-policy';
 import type { components } from '@svc/platform';
-import { DriverError, type Instance } from '@svc/runtime';
+import { DriverError, type Instance } from '@svc/runtime/contract';
 import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { egressOf } from '../../network/egress/policy-of.js';

@@ -1,5 +1,5 @@
 import { askDaemon, type DaemonDial } from '@svc/daemon/dial';
-import type { Instance } from '@svc/runtime';
+import type { Instance } from '@svc/runtime/contract';
 import { anyOf } from '#support/any-of';
 import { type LogPage, readLogPage } from './log-page.js';
 

@@ -1,6 +1,6 @@
 import { createDaemonClient } from '@svc/daemon';
 import { createDialTransport } from '@svc/daemon/dial';
-import type { Instance } from '@svc/runtime';
+import type { Instance } from '@svc/runtime/contract';
 import { anyOf } from '#support/any-of';
 import { DaemonAnswerError, dialDaemon } from './daemon-control.js';
 

@@ -1,4 +1,4 @@
-import type { Isolation } from '@svc/runtime';
+import type { Isolation } from '@svc/runtime/contract';
 import type { Team } from '../../api/auth/team-store.js';
 import { builtinAlias } from '../../api/errors/builtin-templates.js';
 import { errors } from '../../api/errors/catalog.js';

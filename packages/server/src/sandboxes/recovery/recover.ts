@@ -1,4 +1,4 @@
-import type { InstanceRecord } from '@svc/runtime';
+import type { InstanceRecord } from '@svc/runtime/contract';
 import type { StartPorts, Uses } from '../context.js';
 import { dropCheckpoint } from '../records/checkpoints.js';
 import { enforceAdoptedEgress } from '../start/enforce-egress.js';

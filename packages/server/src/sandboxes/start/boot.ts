@@ -1,4 +1,4 @@
-import { DriverError, type Instance } from '@svc/runtime';
+import { DriverError, type Instance } from '@svc/runtime/contract';
 import { anyOf } from '#support/any-of';
 import type { ServiceMetrics, StartSource } from '../../api/context/service-metrics.js';
 import { inSpan } from '../../api/context/tracer.js';

@@ -1,4 +1,4 @@
-import type { StoredObject } from '@svc/runtime';
+import type { StoredObject } from '@svc/runtime/contract';
 import { fromJson } from '../../storage/json.js';
 import type { Uses } from '../context.js';
 import type { ResolvedTemplate } from '../state/resolved-template.js';

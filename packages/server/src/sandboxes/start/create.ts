@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { IsolationLevel } from '@svc/runtime';
+import type { IsolationLevel } from '@svc/runtime/contract';
 import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { egressOf } from '../../network/egress/policy-of.js';

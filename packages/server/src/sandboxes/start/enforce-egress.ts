@@ -1,5 +1,5 @@
 import { egressMode, forwardedOf } from '@svc/network-policy';
-import { DriverError, type Instance } from '@svc/runtime';
+import { DriverError, type Instance } from '@svc/runtime/contract';
 import { errors } from '../../api/errors/catalog.js';
 import { policyOf, policyProblem } from '../../network/egress/policy-of.js';
 import type { EgressRun, PlaceholderScope } from '../../network/sandbox-egress.js';

@@ -1,4 +1,4 @@
-import { type InstanceSpec, type Isolation, isolations } from '@svc/runtime';
+import { type InstanceSpec, type Isolation, isolations } from '@svc/runtime/contract';
 import { egressOf } from '../../network/egress/policy-of.js';
 import type { Uses } from '../context.js';
 import { configOf } from '../state/config.js';

@@ -1,4 +1,4 @@
-import type { Instance } from '@svc/runtime';
+import type { Instance } from '@svc/runtime/contract';
 import { egressOf } from '../../network/egress/policy-of.js';
 import type { Uses } from '../context.js';
 import { configOf } from '../state/config.js';

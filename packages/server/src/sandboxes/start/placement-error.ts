@@ -1,4 +1,4 @@
-import { DriverError } from '@svc/runtime';
+import { DriverError } from '@svc/runtime/contract';
 import { ApiError } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';
 

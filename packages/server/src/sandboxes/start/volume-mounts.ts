@@ -1,4 +1,4 @@
-import type { InstanceMount } from '@svc/runtime';
+import type { InstanceMount } from '@svc/runtime/contract';
 import { ApiError } from '../../api/errors/api-error.js';
 import { errors } from '../../api/errors/catalog.js';
 import type { MountConfig } from '../../storage/json-shapes.js';

@@ -1,4 +1,4 @@
-import type { Instance } from '@svc/runtime';
+import type { Instance } from '@svc/runtime/contract';
 import type { Selectable } from 'kysely';
 import type { SandboxesTable } from '../../storage/schema.js';
 import type { LogsLook } from './logs-look.js';

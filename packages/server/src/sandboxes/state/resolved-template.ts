@@ -1,4 +1,4 @@
-import type { Isolation } from '@svc/runtime';
+import type { Isolation } from '@svc/runtime/contract';
 import type { Selectable } from 'kysely';
 import type { TemplateBuildsTable, TemplatesTable } from '../../storage/schema.js';
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { components } from '@svc/daemon';
-import type { Instance } from '@svc/runtime';
+import type { Instance } from '@svc/runtime/contract';
 import { sampleOf } from './metrics.js';
 
 type DaemonMetrics = components['schemas']['DaemonMetrics'];

@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { InstanceStats } from '@svc/runtime';
+import type { InstanceStats } from '@svc/runtime/contract';
 import type { Selectable } from 'kysely';
 import { errors } from '../../api/errors/catalog.js';
 import { isoTime } from '../../api/wire/time.js';

@@ -1,4 +1,4 @@
-import { DriverError } from '@svc/runtime';
+import { DriverError } from '@svc/runtime/contract';
 import { concurrently } from '../../api/context/concurrent.js';
 import type { Uses } from '../context.js';
 import type { LiveSandbox } from '../state/live.js';

@@ -1,4 +1,4 @@
-import { type Driver, DriverError } from '@svc/runtime';
+import { type Driver, DriverError } from '@svc/runtime/contract';
 import type { Selectable } from 'kysely';
 import { fromJson } from '../json.js';
 import type { Database, TemplateBuildsTable } from '../schema.js';

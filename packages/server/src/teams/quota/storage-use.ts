@@ -1,5 +1,5 @@
 import { statfs } from 'node:fs/promises';
-import { reserveBytes } from '@svc/runtime';
+import { reserveBytes } from '@svc/runtime/host';
 import type { Team } from '../../api/auth/team-store.js';
 import { errors } from '../../api/errors/catalog.js';
 import { fromJson, toJson } from '../../storage/json.js';

@@ -1,4 +1,4 @@
-import type { Instance } from '@svc/runtime';
+import type { Instance } from '@svc/runtime/contract';
 
 /** The teams that reached their egress limit of the month, and the instances that may not send for it. In memory alone. */
 export class EgressLimits {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DriverError } from '@svc/runtime';
+import { DriverError } from '@svc/runtime/contract';
 import { quiesceDaemon } from '../../sandboxes/change/quiesce.js';
 import { IN_LOGIN_SHELL } from '../../sandboxes/daemon/start-command.js';
 import { recordCheckpoint, recordCheckpointSize } from '../../sandboxes/records/checkpoints.js';

@@ -1,6 +1,6 @@
 import { mkdir, readdir, rename } from 'node:fs/promises';
 import path from 'node:path';
-import { removeTree } from '@svc/runtime';
+import { removeTree } from '@svc/runtime/linux';
 import type { ServerConfig } from '../../config/config.js';
 import { draftsDirectory, trashDirectory } from '../../storage/builds/paths.js';
 import { sweepLayers } from '../../storage/builds/sweep-layers.js';

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DriverError } from '@svc/runtime';
+import { DriverError } from '@svc/runtime/contract';
 import { anyOf } from '#support/any-of';
 import { inSpan } from '../../api/context/tracer.js';
 import { dropCheckpoint } from '../../sandboxes/records/checkpoints.js';

@@ -1,5 +1,5 @@
 import type { VolumeErrorCode as WireCode } from '@svc/platform';
-import { DriverError, VolumeError, type VolumeErrorCode } from '@svc/runtime';
+import { DriverError, VolumeError, type VolumeErrorCode } from '@svc/runtime/contract';
 import type { ApiError } from '../../api/errors/api-error.js';
 
 /** A failure of the volume content API; its code is a word. */

@@ -1,4 +1,4 @@
-import type { VolumeCreateOptions, VolumeOwnership } from '@svc/runtime';
+import type { VolumeCreateOptions, VolumeOwnership } from '@svc/runtime/contract';
 import { volumeErrors } from './error.js';
 
 type Query = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import type { UpdateVolumePath, VolumeEntryStat } from '@svc/platform';
-import type { VolumeContent, VolumeEntry } from '@svc/runtime';
+import type { VolumeContent, VolumeEntry } from '@svc/runtime/contract';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { errors } from '../../api/errors/catalog.js';
 import { closeUnread, handOnBodies, toApiError } from '../../api/http.js';

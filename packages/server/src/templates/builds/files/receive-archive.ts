@@ -4,7 +4,7 @@ import { mkdir, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline as flow } from 'node:stream/promises';
-import { ArchiveError, type ArchiveLimits } from '@svc/runtime';
+import { ArchiveError, type ArchiveLimits } from '@svc/runtime/contract';
 import { ApiError } from '../../../api/errors/api-error.js';
 import { errors } from '../../../api/errors/catalog.js';
 import { ArchiveRules } from './archive-rules.js';

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { ArchiveLimits } from '@svc/runtime';
+import type { ArchiveLimits } from '@svc/runtime/contract';
 import { BuildError } from '../shared/build.js';
 import type { CopyPlan, ListedEntry } from './copy-plan.js';
 import { entryPath } from './entry-path.js';

@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import { type ArchiveLimits, type GuardOptions, guardTar, meterExpansion } from '@svc/runtime';
+import { type ArchiveLimits, type GuardOptions, guardTar, meterExpansion } from '@svc/runtime/contract';
 import { extract, type Header, type Pack, pack } from 'tar-stream';
 
 export type TarHeader = Header;

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import path from 'node:path';
-import type { ArchiveLimits } from '@svc/runtime';
+import type { ArchiveLimits } from '@svc/runtime/contract';
 import { entryPath } from '../files/entry-path.js';
 import { BuildError } from '../shared/build.js';
 import type { LocalImage } from './image.js';

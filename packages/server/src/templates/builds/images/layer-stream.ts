@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { pipeline, Readable } from 'node:stream';
 import { pipeline as finished } from 'node:stream/promises';
 import zlib from 'node:zlib';
-import { ArchiveError, type ArchiveLimits, meterExpansion } from '@svc/runtime';
+import { ArchiveError, type ArchiveLimits, meterExpansion } from '@svc/runtime/contract';
 import { PIECE_BYTES } from '../files/tar.js';
 import { BuildError } from '../shared/build.js';
 import { unpackByProgram } from './zstd.js';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { ArchiveLimits } from '@svc/runtime';
+import type { ArchiveLimits } from '@svc/runtime/contract';
 import { BuildError, OWN_ARCHITECTURE } from '../shared/build.js';
 import type { LocalImage } from './image.js';
 import { readDescription } from './image.js';

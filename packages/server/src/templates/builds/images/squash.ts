@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { ArchiveError, type ArchiveLimits } from '@svc/runtime';
+import { ArchiveError, type ArchiveLimits } from '@svc/runtime/contract';
 import type { Pack } from 'tar-stream';
 import {
   addFile,

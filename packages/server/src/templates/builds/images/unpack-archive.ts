@@ -3,7 +3,7 @@ import { mkdir, symlink } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { ArchiveError, type ArchiveLimits } from '@svc/runtime';
+import { ArchiveError, type ArchiveLimits } from '@svc/runtime/contract';
 import { entryPath } from '../files/entry-path.js';
 import { readTar } from '../files/tar.js';
 import { BuildError } from '../shared/build.js';

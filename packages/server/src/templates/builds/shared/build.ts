@@ -1,5 +1,5 @@
 import type { components } from '@svc/platform';
-import type { InstanceSpec } from '@svc/runtime';
+import type { InstanceSpec } from '@svc/runtime/contract';
 import { poolableSpec } from '../../../sandboxes/start/instance-spec.js';
 import type { EncryptedJson } from '../../../storage/json.js';
 import type { Uses } from '../../context.js';

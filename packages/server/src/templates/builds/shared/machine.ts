@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { basicAuthorization, Code, ConnectError, createDaemonClient, type DaemonClient } from '@svc/daemon';
 import { createDialTransport, type DaemonDial, exchange } from '@svc/daemon/dial';
-import type { Instance, InstanceSpec } from '@svc/runtime';
+import type { Instance, InstanceSpec } from '@svc/runtime/contract';
 import { anyOf } from '#support/any-of';
 import { LineSplitter } from '#support/line-splitter';
 import { dialDaemon, initDaemon } from '../../../sandboxes/daemon/daemon-control.js';

@@ -1,1 +1,0 @@
-export { createProcessDriver } from './create-process-driver.js';

@@ -1,0 +1,1 @@
+export { createProcessDriver } from './process-driver/create-process-driver.js';
