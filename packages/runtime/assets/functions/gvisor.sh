@@ -17,13 +17,13 @@ gvisor_hang_up() { # ADDRESS DAEMON_PORT
 }
 
 # Stores memory and file system of one moment. ADDRESS: of the sandbox; RUNSC: command line of the runtime for this sandbox, up to the
-# verb; WORK: for logs. The sandbox stands still afterwards.
+# verb; WORK: for logs. The sandbox is frozen afterwards.
 #
 # Connections over the network cannot be stored. gVisor cuts them off while it writes, and what it then writes of an epoll
 # that waits for one contradicts itself: in copies that epoll reports it for ever and nothing else. So the first checkpoint
-# goes to where nothing fits: it fails at its first bytes, but has cut all of them off by then, while the programs stand still.
+# goes to where nothing fits: it fails at its first bytes, but has cut all of them off by then, while the programs are frozen.
 # A program must not be closing one at that time, TLS above all: then too copies report it for ever, and under a number that a
-# new connection gets. So what this host holds ends only when the programs stand still.
+# new connection gets. So what this host holds ends only when the programs are frozen.
 gvisor_store() { # NAME IMAGES SOURCE TARGET LIMIT_S RUNSC ...
   name=$1 images=$2 source=$3 target=$4 limit=$5
   shift 5
@@ -40,7 +40,7 @@ gvisor_store() { # NAME IMAGES SOURCE TARGET LIMIT_S RUNSC ...
   store_copy "$source" "$target"
 }
 
-gvisor_resume() { # NAME LIMIT_S RUNSC ...: fails for one that does not stand still
+gvisor_resume() { # NAME LIMIT_S RUNSC ...: fails for one that is not frozen
   name=$1 limit=$2
   shift 2
   timeout -s KILL "$limit" "$@" resume "$name" >/dev/null 2>&1 </dev/null

@@ -165,7 +165,7 @@ network_forward_some() { # [PID]
   return 0
 }
 
-# Forgets what an earlier driver let the kernel forward: connections of it stand still.
+# Forgets what an earlier driver let the kernel forward: such connections stall.
 network_forward_none() {
   ip netns exec gw nft list table inet sandboxes | awk '
     $1 == "chain" && $2 ~ /^forward_[0-9]/ { chains[$2] }

@@ -138,7 +138,7 @@ export interface Instance {
   /**
    * Lets the network forward some connections while the instance has a network policy, in place of the former ones:
    * connections that begin from now on. Open ones that it forwarded and may no longer are ended; those that the egress process
-   * has stay there. An instance begins with none. What a driver forwarded that was closed stands still until this is called
+   * has stay there. An instance begins with none. What a driver forwarded that was closed stalls until this is called
    * again. Undefined: all go through the egress process.
    * @throws {DriverError} `instance_gone`; `unsupported` when the kernel cannot: nothing is forwarded then.
    */

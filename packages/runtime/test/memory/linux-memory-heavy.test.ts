@@ -48,7 +48,7 @@ describe.skipIf(skip !== undefined)('memory of linux instances, at length', () =
       await copy.instance.checkpoint({ checkpointId: `pause-${mib}`, memory: true, then: 'destroy' });
       const pauseMs = Math.round(performance.now() - before);
       console.log(
-        `memory +${mib} MiB: source stands still ${made.frozenMs} ms, restore ${restoreMs} ms, pause to disk ${pauseMs} ms, ${(made.sizeBytes / 2 ** 20).toFixed(1)} MiB on disk`,
+        `memory +${mib} MiB: source frozen for ${made.frozenMs} ms, restore ${restoreMs} ms, pause to disk ${pauseMs} ms, ${(made.sizeBytes / 2 ** 20).toFixed(1)} MiB on disk`,
       );
       expect(made.sizeBytes).toBeGreaterThan(mib * 2 ** 20);
       await instance.destroy();

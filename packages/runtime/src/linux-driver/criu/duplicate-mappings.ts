@@ -18,7 +18,7 @@ interface Mapping {
 /**
  * Refuses programs that have two files mapped side by side that CRIU would take for one: it compares the numbers in
  * `/proc/<pid>/maps`, where files of two volumes, or of an overlay's parts on different file systems, may have the same. A
- * copy would have the wrong file in its memory and nobody would notice. To be called when the programs stand still.
+ * copy would have the wrong file in its memory and nobody would notice. To be called when the programs are frozen.
  * @throws {DriverError} `undumpable`, also where there are more mappings than anybody should wait for.
  */
 export async function requireDistinctMappings(pids: readonly number[], proc = '/proc'): Promise<void> {

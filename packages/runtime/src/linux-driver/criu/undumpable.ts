@@ -124,7 +124,7 @@ export function threads(pid: number): string[] {
   }
 }
 
-/** CRIU waits in vain for a program that another one traces, and everything stands still meanwhile. */
+/** CRIU waits in vain for a program that another one traces, and everything is frozen meanwhile. */
 function findTracer(pid: number): number | undefined {
   for (const tid of threads(pid)) {
     const tracer = /^TracerPid:\t([1-9]\d*)$/m.exec(readText(`/proc/${pid}/task/${tid}/status`) ?? '')?.[1];

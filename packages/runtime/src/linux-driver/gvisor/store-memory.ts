@@ -83,7 +83,7 @@ export async function letGo(
 ): Promise<void> {
   host.cgroups.thaw(entry.name);
   await host.up();
-  // It fails for one that does not stand still.
+  // It fails for one that is not frozen.
   const call = { name: 'gvisor_resume', arguments: [entry.name, `${RESUME_TIMEOUT_S}`, ...command] };
   await host.current?.script(call, { timeoutMs: (RESUME_TIMEOUT_S + 10) * 1000 });
 }

@@ -117,7 +117,7 @@ export async function keepLayer(
   return { id, sizeBytes };
 }
 
-/** Stores what an instance wrote as a layer. The instance stands still only while the copy is taken. */
+/** Stores what an instance wrote as a layer. The instance is frozen only while the copy is taken. */
 export async function commitInstance(host: LinuxHost, entry: InstanceEntry): Promise<LayerInfo> {
   const { store } = host;
   await host.up();

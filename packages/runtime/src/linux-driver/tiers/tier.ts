@@ -50,7 +50,7 @@ export interface StoreMemoryOptions {
   draft: string;
   /** Directory of the keeper's namespace for memory of the same moment. */
   images: string;
-  /** Called when the instance is about to stand still. */
+  /** Called when the instance is about to be frozen. */
   onQuiesced(): void;
 }
 
@@ -72,7 +72,7 @@ export interface OciTier {
   /** @throws {DriverError} `undumpable` for what is known before a try. */
   requireStorable(entry: InstanceEntry): Promise<void>;
   /**
-   * Stores memory and file system of one moment. The instance stands still afterwards, until {@link letGo}; one that was
+   * Stores memory and file system of one moment. The instance is frozen afterwards, until {@link letGo}; one that was
    * frozen is frozen again.
    * @throws {DriverError} `undumpable`, `timeout`, `storage_full`
    */
