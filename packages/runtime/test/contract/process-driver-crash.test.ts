@@ -41,7 +41,7 @@ await instance.checkpoint({ checkpointId: 'one', memory: false, then: 'destroy' 
 describe('a process driver that is killed at any moment', () => {
   let directory: string;
   beforeAll(async () => {
-    ({ directory } = await bundleModule('src/process-driver/index.ts', 'driver.mjs'));
+    ({ directory } = await bundleModule('src/process-driver/create-process-driver.ts', 'driver.mjs'));
     await writeFile(join(directory, 'program.mjs'), PROGRAM);
     await writeFile(join(directory, 'killed-in-destroy.mjs'), PROGRAM_KILLED_IN_DESTROY);
   });
