@@ -5,6 +5,7 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+	"svc.example/envd/internal/runas"
 )
 
 // MayRemove returns the error that removing an entry from its directory would have for want of rights, and removes nothing. In
@@ -22,7 +23,7 @@ func MayRemove(path string) error {
 	if err != nil || directory.Mode()&os.ModeSticky == 0 {
 		return err
 	}
-	self := actingUser()
+	self := runas.ActingUser()
 	if self == 0 || self == owner(directory) || self == owner(entry) {
 		return nil
 	}

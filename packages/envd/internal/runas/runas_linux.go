@@ -1,10 +1,9 @@
 // Package runas does file operations with the rights of a user.
 //
 // The daemon is root. Root that acts on paths of a user follows links which that user could not, and is refused what
-// the user may do where the host sets fs.protected_*. So each operation runs on a thread that has the user's effective
-// user, group and groups: the kernel then takes root's capabilities away from it, and what it creates belongs to the
-// user. The real and the saved user stay root, so that nobody else may signal or trace the daemon. (setfsuid would do,
-// but gVisor does not have it.)
+// the user may do where the host sets fs.protected_*. So each operation runs on a thread that has the user's groups, fsgid
+// and fsuid: the kernel then takes root's capabilities over files away from it, and what it creates belongs to the user.
+// For everything else the thread stays root's. gVisor has no fsuid: there the thread has the user's effective ids.
 package runas
 
 import (
@@ -48,13 +47,13 @@ func Do(user account.User, action func() error) error {
 
 func isRoot(user account.User) bool { return user.UID == 0 && user.GID == 0 && len(user.Groups) == 0 }
 
-// become gives this thread the effective user, group and supplementary groups. The functions of x/sys change all threads, so the
-// calls are made by number.
+// become gives this thread the rights of a user over files. The functions of x/sys change all threads, so the calls are made by
+// number.
 func become(uid, gid uint32, groups []uint32) error {
 	steps := []func() syscall.Errno{
 		func() syscall.Errno { return setGroups(groups) },
-		func() syscall.Errno { return setEffective(unix.SYS_SETRESGID, gid) },
-		func() syscall.Errno { return setEffective(unix.SYS_SETRESUID, uid) },
+		func() syscall.Errno { return take(unix.SYS_SETFSGID, unix.SYS_SETRESGID, gid) },
+		func() syscall.Errno { return take(unix.SYS_SETFSUID, unix.SYS_SETRESUID, uid) },
 	}
 	if uid == 0 {
 		// Only root may change its groups.
@@ -73,8 +72,35 @@ func setGroups(groups []uint32) syscall.Errno {
 	return errno
 }
 
-// setEffective changes the effective number alone: the real and the saved one stay.
-func setEffective(call uintptr, id uint32) syscall.Errno {
-	_, _, errno := unix.RawSyscall(call, ^uintptr(0), uintptr(id), ^uintptr(0))
-	return errno
+// none is a number that belongs to nobody: calls that get it change nothing.
+const none = ^uintptr(0)
+
+// hasFileIDs tells whether the kernel keeps the ids of file operations apart. An effective id would give the user more than files:
+// the entries of the thread in /proc, such as oom_score_adj, and its scheduling.
+var hasFileIDs = func() bool {
+	_, _, errno := unix.RawSyscall(unix.SYS_SETFSUID, none, 0, 0)
+	return errno == 0
+}()
+
+// take takes on an id for files, or where there is no such thing, as the effective one: the real and the saved one stay.
+func take(forFiles, all uintptr, id uint32) syscall.Errno {
+	if !hasFileIDs {
+		_, _, errno := unix.RawSyscall(all, none, uintptr(id), none)
+		return errno
+	}
+	// The call returns the id from before, and no error.
+	unix.RawSyscall(forFiles, uintptr(id), 0, 0)
+	if now, _, _ := unix.RawSyscall(forFiles, none, 0, 0); uint32(now) != id {
+		return unix.EPERM
+	}
+	return 0
+}
+
+// ActingUser returns the number of the user whose rights this thread has.
+func ActingUser() uint32 {
+	if !hasFileIDs {
+		return uint32(os.Geteuid())
+	}
+	now, _, _ := unix.RawSyscall(unix.SYS_SETFSUID, none, 0, 0)
+	return uint32(now)
 }

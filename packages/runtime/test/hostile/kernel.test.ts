@@ -130,6 +130,41 @@ describe.skipIf(skip !== undefined)("a hostile program and the host's kernel", (
     }
   });
 
+  it('cannot have the daemon killed first, or slowed, as user, while the daemon works with that user’s rights', async () => {
+    const { client } = await bench.create();
+    const before = await client.output('cat /proc/1/oom_score_adj');
+    const attack = await client.start(`exec python3 - <<'PROGRAM'
+import os, time
+done, end = set(), time.monotonic() + 4
+def attempt(name, action):
+    try: action()
+    except OSError: return
+    done.add(name)
+def write(path, text):
+    with open(path, "w") as file: file.write(text)
+while time.monotonic() < end:
+    try: threads = os.listdir("/proc/1/task")
+    except OSError: continue
+    for thread in threads:
+        attempt("oom", lambda: write("/proc/1/task/%s/oom_score_adj" % thread, "1000"))
+        attempt("nice", lambda: os.setpriority(os.PRIO_PROCESS, int(thread), 19))
+        attempt("idle", lambda: os.sched_setscheduler(int(thread), os.SCHED_IDLE, os.sched_param(0)))
+        attempt("pinned", lambda: os.sched_setaffinity(int(thread), {0}))
+print(sorted(done))
+PROGRAM`);
+    let over = false;
+    const result = attack.result.finally(() => {
+      over = true;
+    });
+    // Each call has the daemon look at the user's directory as that user.
+    const busy = async () => {
+      while (!over) await client.run('cd; exec true');
+    };
+    await Promise.all([busy(), busy(), busy()]);
+    expect((await result).stdout.trim()).toBe('[]');
+    expect(await client.output('cat /proc/1/oom_score_adj')).toBe(before);
+  });
+
   it('leaves developers their tools', async () => {
     const { client } = await bench.create();
     await client.output('mkdir -p /tmp/work && cd /tmp/work && git init -q . && echo hi > a && git add a');
