@@ -2,6 +2,7 @@
 package account
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -17,7 +18,7 @@ type User struct {
 	Shell  string
 }
 
-// Accounts are what /etc/passwd and /etc/group say together.
+// accounts are what /etc/passwd and /etc/group say together.
 type accounts struct {
 	users      map[string]User
 	userNames  map[uint32]string
@@ -37,7 +38,7 @@ func parse(passwd, group string) *accounts {
 		}
 		if _, known := found.users[name]; !known {
 			found.users[name] = User{
-				Name: name, UID: uid, GID: gid, Home: or(fields[5], "/"), Shell: or(fields[6], "/bin/sh"),
+				Name: name, UID: uid, GID: gid, Home: cmp.Or(fields[5], "/"), Shell: cmp.Or(fields[6], "/bin/sh"),
 			}
 		}
 		if _, known := found.userNames[uid]; !known {
@@ -95,11 +96,4 @@ func lines(text string, fields int) func(yield func([]string) bool) {
 func parseID(text string) (uint32, bool) {
 	id, err := strconv.ParseUint(text, 10, 32)
 	return uint32(id), err == nil
-}
-
-func or(text, fallback string) string {
-	if text == "" {
-		return fallback
-	}
-	return text
 }

@@ -12,6 +12,7 @@ import (
 
 	"svc.example/envd/internal/account"
 	"svc.example/envd/internal/disk"
+	"svc.example/envd/internal/reply"
 	"svc.example/envd/internal/runas"
 )
 
@@ -48,7 +49,7 @@ func (h *handler) compose(response http.ResponseWriter, request *upload) error {
 	if err := composition.run(); err != nil {
 		return err
 	}
-	sendJSON(response, http.StatusOK, describe(composition.destination, nil))
+	reply.JSON(response, http.StatusOK, describe(composition.destination, nil))
 	return nil
 }
 
@@ -60,8 +61,10 @@ func (c composition) run() error {
 		if mode, err = c.check(); err != nil {
 			return err
 		}
-		file, err = c.create()
-		return toFailureUnlessNil(err, c.destination)
+		if file, err = c.create(); err != nil {
+			return toFailure(err, c.destination)
+		}
+		return nil
 	})
 	if err != nil {
 		return err
@@ -163,13 +166,6 @@ func (c composition) removeSources() error {
 		}
 	}
 	return nil
-}
-
-func toFailureUnlessNil(err error, path string) error {
-	if err == nil {
-		return nil
-	}
-	return toFailure(err, path)
 }
 
 type composeRequest struct {

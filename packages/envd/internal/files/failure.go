@@ -1,15 +1,14 @@
 package files
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"syscall"
 
 	"svc.example/envd/internal/disk"
 	"svc.example/envd/internal/paths"
+	"svc.example/envd/internal/reply"
 )
 
 // A failure has the status that it is answered with.
@@ -74,21 +73,8 @@ func toFailure(err error, path string) *failure {
 
 // send answers with the daemon's error record.
 func (f *failure) send(response http.ResponseWriter) {
-	header := response.Header()
-	header.Set("X-Content-Type-Options", "nosniff")
 	for name, value := range f.header {
-		header.Set(name, value)
+		response.Header().Set(name, value)
 	}
-	sendJSON(response, f.status, struct {
-		Code    int    `json:"code"`
-		Message string `json:"message"`
-	}{f.status, f.message})
-}
-
-func sendJSON(response http.ResponseWriter, status int, value any) {
-	body, _ := json.Marshal(value)
-	response.Header().Set("Content-Type", "application/json; charset=utf-8")
-	response.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	response.WriteHeader(status)
-	response.Write(body)
+	reply.Error(response, f.status, f.message)
 }

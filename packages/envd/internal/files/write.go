@@ -14,6 +14,7 @@ import (
 
 	"svc.example/envd/internal/account"
 	"svc.example/envd/internal/disk"
+	"svc.example/envd/internal/reply"
 	"svc.example/envd/internal/runas"
 )
 
@@ -45,7 +46,7 @@ func (h *handler) write(response http.ResponseWriter, request *upload) error {
 	if err != nil {
 		return err
 	}
-	sendJSON(response, http.StatusOK, written)
+	reply.JSON(response, http.StatusOK, written)
 	return nil
 }
 
@@ -83,13 +84,13 @@ func (h *handler) eachFile(request *upload, user account.User, each func(target 
 }
 
 // eachPart calls with every part that is a file. The path of the query, if there is one, goes before their names.
-func (h *handler) eachPart(body io.Reader, boundary, path string, user account.User, each func(string, io.Reader) error) error {
+func (h *handler) eachPart(body io.Reader, boundary, wholePath string, user account.User, each func(string, io.Reader) error) error {
 	targets := map[string]bool{}
 	return readParts(body, boundary, func(part formPart) error {
 		if part.name != "file" {
 			return nil
 		}
-		wanted := path
+		wanted := wholePath
 		if wanted == "" {
 			wanted = part.filename
 		}
@@ -100,7 +101,7 @@ func (h *handler) eachPart(body io.Reader, boundary, path string, user account.U
 		if err != nil {
 			return err
 		}
-		if key := normalize(target); targets[key] {
+		if key := path.Clean(target); targets[key] {
 			return fail(http.StatusBadRequest, "%s: more than one part is for it", target)
 		} else {
 			targets[key] = true
@@ -196,6 +197,3 @@ func (g gzipReader) Read(into []byte) (int, error) {
 	}
 	return length, err
 }
-
-// normalize returns one name for all spellings of a path.
-func normalize(target string) string { return path.Clean(target) }

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 	wire "svc.example/envd/gen/filesystem"
 	"svc.example/envd/internal/disk"
+	"svc.example/envd/internal/keepalive"
 	"svc.example/envd/internal/runas"
 	"svc.example/envd/internal/watch"
 )
@@ -43,7 +44,7 @@ func (s *Service) WatchDir(ctx context.Context, request *connect.Request[wire.Wa
 	if err := stream.Send(start); err != nil {
 		return err
 	}
-	interval := watch.KeepaliveInterval(request.Header().Get("Keepalive-Ping-Interval"))
+	interval := keepalive.Interval(request.Header())
 	for {
 		ready, err := watcher.Wait(ctx, interval)
 		if err != nil {

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+
+	"svc.example/envd/internal/reply"
 )
 
 // answersFailures turns a defect of a handler into an answer. Where the answer has begun, it is broken off. The daemon's log has
@@ -24,7 +26,7 @@ func answersFailures(handler http.Handler) http.Handler {
 			if failure == http.ErrAbortHandler || answer.begun {
 				panic(http.ErrAbortHandler)
 			}
-			SendError(response, http.StatusInternalServerError, "the daemon failed")
+			reply.Error(response, http.StatusInternalServerError, "the daemon failed")
 		}()
 		handler.ServeHTTP(answer, request)
 	})

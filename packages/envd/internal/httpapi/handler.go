@@ -10,6 +10,7 @@ import (
 	"svc.example/envd/internal/initstate"
 	"svc.example/envd/internal/logring"
 	"svc.example/envd/internal/metrics"
+	"svc.example/envd/internal/reply"
 	"svc.example/envd/internal/sandbox"
 	"svc.example/envd/internal/trust"
 	"svc.example/envd/internal/tunnel"
@@ -46,14 +47,14 @@ func NewHandler(parts Parts) http.Handler {
 			h.procedures[path] = procedure{answersEarly(service), types}
 		}
 	}
-	h.upgrades = &tunnel.Upgrades{State: parts.State, SFTP: parts.SFTP, Refuse: SendError}
+	h.upgrades = &tunnel.Upgrades{State: parts.State, SFTP: parts.SFTP}
 	h.routes = map[string]map[string]http.HandlerFunc{
 		"/health": {http.MethodGet: func(response http.ResponseWriter, _ *http.Request) {
 			response.Header().Set("Cache-Control", "no-store")
 			response.WriteHeader(http.StatusNoContent)
 		}},
 		"/init": {http.MethodPost: (&initstate.Route{
-			State: parts.State, Run: parts.Run, Restored: parts.Restored, Refuse: SendError,
+			State: parts.State, Run: parts.Run, Restored: parts.Restored,
 		}).ServeHTTP},
 		"/envs":    {http.MethodGet: noStore(h.envs)},
 		"/metrics": {http.MethodGet: noStore(h.metrics)},
@@ -78,12 +79,12 @@ func (h *handler) ServeHTTP(response http.ResponseWriter, request *http.Request)
 	}
 	path := request.URL.Path
 	if !strings.HasPrefix(path, "/") {
-		SendError(response, http.StatusBadRequest, "the request target is not a path")
+		reply.Error(response, http.StatusBadRequest, "the request target is not a path")
 		return
 	}
 	admitted, byToken := h.admits(request)
 	if !admitted {
-		SendError(response, http.StatusUnauthorized, "the access token is missing or wrong")
+		reply.Error(response, http.StatusUnauthorized, "the access token is missing or wrong")
 		return
 	}
 	if !neverHeld[path] {
@@ -138,7 +139,7 @@ func (h *handler) renewToken(request *http.Request) {
 func (h *handler) route(response http.ResponseWriter, request *http.Request) {
 	route, known := h.routes[request.URL.Path]
 	if !known {
-		SendError(response, http.StatusNotFound, fmt.Sprintf("no route %s %s", request.Method, request.URL.Path))
+		reply.Error(response, http.StatusNotFound, fmt.Sprintf("no route %s %s", request.Method, request.URL.Path))
 		return
 	}
 	if serve, allowed := route[request.Method]; allowed {
@@ -148,7 +149,7 @@ func (h *handler) route(response http.ResponseWriter, request *http.Request) {
 	for method := range route {
 		response.Header().Set("Allow", method)
 	}
-	SendError(response, http.StatusMethodNotAllowed, fmt.Sprintf("method %s not allowed", request.Method))
+	reply.Error(response, http.StatusMethodNotAllowed, fmt.Sprintf("method %s not allowed", request.Method))
 }
 
 func (h *handler) envs(response http.ResponseWriter, _ *http.Request) {
@@ -156,17 +157,17 @@ func (h *handler) envs(response http.ResponseWriter, _ *http.Request) {
 	if env == nil {
 		env = map[string]string{}
 	}
-	SendJSON(response, http.StatusOK, env)
+	reply.JSON(response, http.StatusOK, env)
 }
 
 func (h *handler) metrics(response http.ResponseWriter, request *http.Request) {
-	SendJSON(response, http.StatusOK, metrics.Read(request.Context()))
+	reply.JSON(response, http.StatusOK, metrics.Read(request.Context()))
 }
 
 func (h *handler) logs(response http.ResponseWriter, request *http.Request) {
 	after := numberOf(request, "after", 0)
 	limit := max(1, numberOf(request, "limit", 1000))
-	SendJSON(response, http.StatusOK, h.Logs.Read(after, limit))
+	reply.JSON(response, http.StatusOK, h.Logs.Read(after, limit))
 }
 
 func noStore(serve http.HandlerFunc) http.HandlerFunc {

@@ -15,6 +15,8 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"svc.example/envd/internal/reply"
 )
 
 // maxMessageBytes is the largest message of either direction.
@@ -50,14 +52,14 @@ type procedure struct {
 func (p procedure) ServeHTTP(response http.ResponseWriter, request *http.Request) {
 	if request.Method != http.MethodPost {
 		response.Header().Set("Allow", http.MethodPost)
-		SendError(response, http.StatusMethodNotAllowed, fmt.Sprintf("method %s not allowed", request.Method))
+		reply.Error(response, http.StatusMethodNotAllowed, fmt.Sprintf("method %s not allowed", request.Method))
 		return
 	}
 	contentType, _, _ := strings.Cut(request.Header.Get("Content-Type"), ";")
 	contentType = strings.ToLower(strings.TrimSpace(contentType))
 	if !slices.Contains(p.types, contentType) {
 		response.Header().Set("Accept-Post", strings.Join(p.types, ", "))
-		SendError(response, http.StatusUnsupportedMediaType, fmt.Sprintf("content type %q not supported", contentType))
+		reply.Error(response, http.StatusUnsupportedMediaType, fmt.Sprintf("content type %q not supported", contentType))
 		return
 	}
 	// The library compares the type as it is written.

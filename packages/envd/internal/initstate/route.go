@@ -10,20 +10,17 @@ import (
 	"sync"
 	"time"
 
+	"svc.example/envd/internal/reply"
 	"svc.example/envd/internal/sandbox"
 	"svc.example/envd/internal/trust"
 )
 
 const maxBodyBytes = 4 << 20
 
-// Refuse answers with the daemon's error record.
-type Refuse func(response http.ResponseWriter, status int, message string)
-
 // A Route takes POST /init.
 type Route struct {
-	State  *sandbox.State
-	Run    trust.Runner
-	Refuse Refuse
+	State *sandbox.State
+	Run   trust.Runner
 	// Restored is called in a copy of the daemon, before requests go on.
 	Restored func()
 
@@ -37,7 +34,7 @@ func (r *Route) ServeHTTP(response http.ResponseWriter, request *http.Request) {
 	shown := strings.Join(values, ", ")
 	token := r.State.Token()
 	if !token.Matches(shown, given) {
-		r.Refuse(response, http.StatusUnauthorized, "the access token is missing or wrong")
+		reply.Error(response, http.StatusUnauthorized, "the access token is missing or wrong")
 		return
 	}
 	original := token.MatchesPrevious(shown, given)
@@ -47,16 +44,16 @@ func (r *Route) ServeHTTP(response http.ResponseWriter, request *http.Request) {
 		if tooLarge := new(http.MaxBytesError); errors.As(err, &tooLarge) {
 			message = "the body is larger than 4194304 bytes"
 		}
-		r.Refuse(response, http.StatusBadRequest, message)
+		reply.Error(response, http.StatusBadRequest, message)
 		return
 	}
 	change, err := parse(body)
 	if err != nil {
-		r.Refuse(response, http.StatusBadRequest, err.Error())
+		reply.Error(response, http.StatusBadRequest, err.Error())
 		return
 	}
 	if err := r.apply(request.Context(), change, original); err != nil {
-		r.Refuse(response, http.StatusInternalServerError, err.Error())
+		reply.Error(response, http.StatusInternalServerError, err.Error())
 		return
 	}
 	response.WriteHeader(http.StatusNoContent)

@@ -4,13 +4,13 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strconv"
 	"syscall"
 	"time"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/types/known/timestamppb"
 	wire "svc.example/envd/gen/process"
+	"svc.example/envd/internal/keepalive"
 )
 
 var errTimeOver = connect.NewError(connect.CodeDeadlineExceeded, errors.New("the time limit of the process is over"))
@@ -38,7 +38,7 @@ func (s *subscription) stream(
 	if err := send(&wire.ProcessEvent{Event: &wire.ProcessEvent_Start{Start: start}}); err != nil {
 		return err
 	}
-	interval := keepaliveInterval(header.Get("Keepalive-Ping-Interval"))
+	interval := keepalive.Interval(header)
 	silence := time.NewTimer(interval)
 	defer silence.Stop()
 	var event outputEvent
@@ -68,8 +68,8 @@ func (s *subscription) stream(
 		case <-s.wake:
 		case <-ctx.Done():
 		case <-silence.C:
-			keepalive := &wire.ProcessEvent_Keepalive{Keepalive: &wire.ProcessEvent_KeepAlive{}}
-			if err := send(&wire.ProcessEvent{Event: keepalive}); err != nil {
+			alive := &wire.ProcessEvent_Keepalive{Keepalive: &wire.ProcessEvent_KeepAlive{}}
+			if err := send(&wire.ProcessEvent{Event: alive}); err != nil {
 				return err
 			}
 		}
@@ -81,15 +81,6 @@ func streamError(err error) error {
 		return errTimeOver
 	}
 	return err
-}
-
-// keepaliveInterval is the time between keepalives, from the header's seconds: 90 when there are none that make sense.
-func keepaliveInterval(header string) time.Duration {
-	seconds, err := strconv.ParseUint(header, 10, 32)
-	if err != nil || seconds == 0 || len(header) > 6 {
-		seconds = 90
-	}
-	return time.Duration(seconds) * time.Second
 }
 
 // An outputEvent is a message that serves for one piece of output after the other, as a stream sends one at a time.

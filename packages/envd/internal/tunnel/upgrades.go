@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 	"svc.example/envd/internal/account"
+	"svc.example/envd/internal/reply"
 	"svc.example/envd/internal/sandbox"
 )
 
@@ -27,8 +28,6 @@ type SFTP func(user account.User, stream io.ReadWriteCloser)
 type Upgrades struct {
 	State *sandbox.State
 	SFTP  SFTP
-	// Refuse answers with the daemon's error record.
-	Refuse func(response http.ResponseWriter, status int, message string)
 }
 
 // IsUpgrade tells whether a request asks for one of the protocols here on its connection. Others count as not asked for, as HTTP
@@ -52,25 +51,25 @@ func (u *Upgrades) ServeHTTP(response http.ResponseWriter, request *http.Request
 	path := request.URL.Path
 	switch {
 	case request.Method != http.MethodGet:
-		u.refuse(response, http.StatusBadRequest, "only GET of a path can be upgraded")
+		refuseUpgrade(response, http.StatusBadRequest, "only GET of a path can be upgraded")
 	case path == "/tunnel" && protocol == "tcp":
 		u.tunnel(response, request)
 	case path == "/sftp" && protocol == "sftp":
 		u.sftp(response, request)
 	default:
-		u.refuse(response, http.StatusNotFound, fmt.Sprintf("no route upgrades %s to %s", path, protocol))
+		refuseUpgrade(response, http.StatusNotFound, fmt.Sprintf("no route upgrades %s to %s", path, protocol))
 	}
 }
 
-func (u *Upgrades) refuse(response http.ResponseWriter, status int, message string) {
+func refuseUpgrade(response http.ResponseWriter, status int, message string) {
 	response.Header().Set("Connection", "close")
-	u.Refuse(response, status, message)
+	reply.Error(response, status, message)
 }
 
 func (u *Upgrades) sftp(response http.ResponseWriter, request *http.Request) {
 	user, err := u.State.RequestUser(request.Header)
 	if err != nil {
-		u.refuse(response, http.StatusUnauthorized, err.Error())
+		refuseUpgrade(response, http.StatusUnauthorized, err.Error())
 		return
 	}
 	client, reader, err := accept(response, "sftp")
@@ -92,14 +91,14 @@ func (s stream) Read(buffer []byte) (int, error) { return s.Reader.Read(buffer) 
 func (u *Upgrades) tunnel(response http.ResponseWriter, request *http.Request) {
 	network, address, ok := targetOf(request)
 	if !ok {
-		u.refuse(response, http.StatusBadRequest,
+		refuseUpgrade(response, http.StatusBadRequest,
 			"the query needs a host and a port from 1 to 65535, or an absolute path as socket")
 		return
 	}
 	dialer := net.Dialer{Timeout: connectTimeout}
 	target, err := dialer.DialContext(request.Context(), network, address)
 	if err != nil {
-		u.refuse(response, http.StatusNotFound, reasonOf(err, address))
+		refuseUpgrade(response, http.StatusNotFound, reasonOf(err, address))
 		return
 	}
 	client, reader, err := accept(response, "tcp")

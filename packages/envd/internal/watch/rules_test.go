@@ -36,17 +36,6 @@ func TestNetworkTypes(t *testing.T) {
 	}
 }
 
-func TestKeepaliveInterval(t *testing.T) {
-	for header, want := range map[string]time.Duration{
-		"": 90 * time.Second, "5": 5 * time.Second, " 5 ": 5 * time.Second, "0": 90 * time.Second, "-3": 90 * time.Second,
-		"x": 90 * time.Second, "1.5": 90 * time.Second, "99999999": 24 * time.Hour,
-	} {
-		if got := KeepaliveInterval(header); got != want {
-			t.Errorf("%q means %v, not %v", header, got, want)
-		}
-	}
-}
-
 func TestEventsRefuseWhatDoesNotFitAndFailuresStay(t *testing.T) {
 	events := newEvents[int](2)
 	if got := []bool{events.push(1), events.push(2), events.push(3)}; !slices.Equal(got, []bool{true, true, false}) {
