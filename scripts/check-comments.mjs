@@ -6,10 +6,14 @@ import { join } from 'node:path';
 import { repository } from './generate/run.mjs';
 
 const FIRST_WORD = /^\s*(?:\/\*\*|\*|\/\/) *(What|Whether|How|Who|Whoever)\b/;
-const sources = execFileSync('git', ['ls-files', '-z', '*.ts', '*.tsx', '*.mts', '*.mjs', '*.go', '*.proto'], {
-  cwd: repository,
-  encoding: 'utf8',
-})
+const sources = execFileSync(
+  'git',
+  ['ls-files', '-z', '*.ts', '*.tsx', '*.mts', '*.mjs', '*.go', '*.proto'],
+  {
+    cwd: repository,
+    encoding: 'utf8',
+  },
+)
   .split('\0')
   .filter((file) => /^(?:packages|examples|proto|scripts)\//.test(file) && !/\/gen\//.test(file));
 const problems = sources.flatMap((file) =>
